@@ -1,0 +1,277 @@
+//! Backends and the plans they make.
+
+use std::io::{Read, Write};
+
+use serde::{Deserialize, Serialize};
+use temblor_physics::WaveProblem;
+
+use crate::{
+    Capabilities, DeviceInfo, Field, HostArray, HostView, HostViewMut, ReceiverTable, Region,
+    Result, SourceTable, Traces,
+};
+
+/// One kernel family that solves a problem, with what a step costs at least.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Variant {
+    /// Name as in `--variant`.
+    pub name: String,
+    /// One line on how it works.
+    pub about: String,
+    /// Least traffic with main memory outside layers, bytes per point and step.
+    pub bytes_per_point: f64,
+    /// Operations outside layers, per point and step.
+    pub flops_per_point: f64,
+    /// Time steps per pass over memory.
+    pub steps_per_pass: u32,
+}
+
+impl Variant {
+    /// All fields at once; for backends.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        about: impl Into<String>,
+        bytes_per_point: f64,
+        flops_per_point: f64,
+        steps_per_pass: u32,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            about: about.into(),
+            bytes_per_point,
+            flops_per_point,
+            steps_per_pass,
+        }
+    }
+}
+
+/// How a plan is to be made; the defaults let the backend choose.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PlanOptions {
+    /// Variant by name; `None` takes the preferred one.
+    pub variant: Option<String>,
+    /// Most receivers that [`Propagator::set_receivers`] will be given; sizes the trace buffer.
+    pub receivers: usize,
+    /// Most steps between two calls of [`Propagator::traces`]; sizes the trace buffer.
+    pub steps_between_traces: usize,
+}
+
+impl PlanOptions {
+    /// Options for a number of receivers and of steps between two calls of `traces`.
+    #[must_use]
+    pub const fn new(receivers: usize, steps_between_traces: usize) -> Self {
+        Self { variant: None, receivers, steps_between_traces }
+    }
+
+    /// Asks for a variant by name.
+    #[must_use]
+    pub fn variant(mut self, name: impl Into<String>) -> Self {
+        self.variant = Some(name.into());
+        self
+    }
+}
+
+/// One allocation of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FootprintItem {
+    /// What it holds.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What a plan will allocate, known before anything is allocated.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Footprint {
+    /// Allocations.
+    pub items: Vec<FootprintItem>,
+}
+
+impl Footprint {
+    /// Adds an allocation.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, bytes: u64) -> Self {
+        self.items.push(FootprintItem { name: name.into(), bytes });
+        self
+    }
+
+    /// All bytes.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.items.iter().map(|item| item.bytes).sum()
+    }
+}
+
+/// State of the wavefield at a step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Health {
+    /// Step of the check.
+    pub step: u64,
+    /// Largest |p^n|; infinite or NaN where the wavefield is.
+    pub largest: f64,
+    /// Largest absolute memory variable of the layers, in their own units; 0 without layers.
+    pub largest_in_layers: f64,
+    /// First node whose p^n is not finite.
+    pub first_bad: Option<[usize; 3]>,
+}
+
+/// A queued snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ticket(pub u64);
+
+/// A device with kernels.
+pub trait Backend: Send + Sync {
+    /// What the device is.
+    fn device(&self) -> &DeviceInfo;
+
+    /// What the backend can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Variants that solve `problem`, preferred first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] that says why there is none.
+    fn variants(&self, problem: &WaveProblem) -> Result<Vec<Variant>>;
+
+    /// What [`Backend::propagator`] would allocate.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] as for [`Backend::propagator`].
+    fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint>;
+
+    /// Makes a plan: fields at rest (p^0 = p^-1 = 0), wave speed unset, no sources, no receivers.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`], [`crate::Error::OutOfMemory`] (before anything is
+    /// allocated), [`crate::Error::Driver`].
+    fn propagator(
+        &self,
+        problem: &WaveProblem,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn Propagator>>;
+}
+
+/// A plan: owns its fields in the vendor's layout.
+///
+/// All methods answer [`crate::Error::Poisoned`] after an error of the device or of the wavefield,
+/// until [`Propagator::reset`]. An argument that is refused (shape, region, too many receivers)
+/// changes nothing and does not poison.
+pub trait Propagator: Send {
+    /// The variant in use.
+    fn variant(&self) -> &Variant;
+
+    /// Sets a part of a field. Wave speed must be set on all nodes before the first step.
+    ///
+    /// # Errors
+    /// [`crate::Error::Shape`], [`crate::Error::Outside`], [`crate::Error::Unsupported`] for
+    /// [`Field::Layers`].
+    fn upload(&mut self, field: Field, region: Region, host: HostView<'_>) -> Result<()>;
+
+    /// Reads a part of a field, after all queued steps.
+    ///
+    /// # Errors
+    /// As for [`Propagator::upload`]; [`crate::Error::Unsupported`] for [`Field::WaveSpeed`].
+    fn download(&mut self, field: Field, region: Region, host: HostViewMut<'_>) -> Result<()>;
+
+    /// Queues a copy of a part of a field as it is after the steps queued so far; later steps may
+    /// overlap it.
+    ///
+    /// # Errors
+    /// As for [`Propagator::download`].
+    fn snapshot(&mut self, field: Field, region: Region) -> Result<Ticket>;
+
+    /// Gives out a queued copy, once.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] for an unknown ticket.
+    fn wait(&mut self, ticket: Ticket) -> Result<HostArray>;
+
+    /// Replaces the sources. Row n of the amplitudes belongs to step n, counted from the last
+    /// reset.
+    ///
+    /// # Errors
+    /// [`crate::Error::Outside`] if a node is; [`crate::Error::Invalid`] if the table's shapes
+    /// disagree.
+    fn set_sources(&mut self, sources: &SourceTable) -> Result<()>;
+
+    /// Replaces the receivers and drops samples not yet read.
+    ///
+    /// # Errors
+    /// [`crate::Error::Outside`] if a node is; [`crate::Error::Invalid`] if there are more than
+    /// planned for.
+    fn set_receivers(&mut self, receivers: &ReceiverTable) -> Result<()>;
+
+    /// Queues time steps; each records, then injects.
+    ///
+    /// # Errors
+    /// [`crate::Error::Invalid`] if the wave speed was never set or the trace buffer would
+    /// overflow (neither poisons); [`crate::Error::Driver`].
+    fn advance(&mut self, steps: u32) -> Result<()>;
+
+    /// Steps queued since the last reset: n of p^n.
+    fn step(&self) -> u64;
+
+    /// Samples recorded since the last call; works on a poisoned plan.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`].
+    fn traces(&mut self) -> Result<Traces>;
+
+    /// Looks for values that are not finite and for the largest ones, layers included.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`]. A bad wavefield is a finding, not an error.
+    fn health(&mut self) -> Result<Health>;
+
+    /// Waits for all queued work; earlier faults surface here.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`].
+    fn synchronize(&mut self) -> Result<()>;
+
+    /// Writes the state: fields, memory variables, step. Not the wave speed, sources, receivers
+    /// and samples, which the solver sets again.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`], [`crate::Error::Driver`].
+    fn save(&mut self, to: &mut dyn Write) -> Result<()>;
+
+    /// Reads a state that the same problem, backend and variant saved; going on is then bit for
+    /// bit the same as never having stopped.
+    ///
+    /// # Errors
+    /// [`crate::Error::State`] if it belongs to another plan, [`crate::Error::Io`].
+    fn restore(&mut self, from: &mut dyn Read) -> Result<()>;
+
+    /// Back to rest at step 0: fields and memory variables zero, samples dropped; wave speed,
+    /// sources and receivers kept. Clears poison.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`].
+    fn reset(&mut self) -> Result<()>;
+}
+
+/// The variant that a plan should use: the one asked for, else the first.
+///
+/// # Errors
+/// [`crate::Error::Unsupported`] if the name is unknown, with the names that exist.
+pub fn choose_variant(
+    backend: &str,
+    variants: Vec<Variant>,
+    options: &PlanOptions,
+) -> Result<Variant> {
+    let names: Vec<_> = variants.iter().map(|v| v.name.clone()).collect();
+    let wanted = options.variant.as_ref();
+    variants.into_iter().find(|v| wanted.is_none_or(|name| *name == v.name)).ok_or_else(|| {
+        crate::Error::Unsupported {
+            backend: backend.into(),
+            what: format!(
+                "variant '{}' for this problem (there are: {})",
+                wanted.map_or("", String::as_str),
+                names.join(", ")
+            ),
+        }
+    })
+}

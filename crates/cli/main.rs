@@ -1,0 +1,3 @@
+//! The command `temblor`.
+
+fn main() {}

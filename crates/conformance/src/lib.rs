@@ -1,0 +1,1 @@
+//! conformance of temblor.

@@ -1,0 +1,23 @@
+//! What temblor solves: grids, media, wave problems, boundaries, operators, wavelets, dispersion.
+//!
+//! No backend and no file format appears here. Arrays are C order, shape (x, y, z), z (depth)
+//! fastest; a 2-D problem has one node along y. SI units throughout; geometry, time and weights
+//! are `f64`.
+
+pub mod boundary;
+pub mod cfl;
+pub mod cpml;
+pub mod error;
+pub mod grid;
+pub mod minimod;
+pub mod points;
+pub mod problem;
+pub mod weights;
+
+pub use boundary::{Boundaries, Boundary, Cpml, Minimod};
+pub use error::{Error, Result};
+pub use grid::{Axis, Face, Grid};
+pub use points::{AxisWeights, PointWeights};
+pub use problem::{
+    Arithmetic, BoundaryKind, Equation, Operator, ProblemClass, WaveProblem, WaveProblemBuilder,
+};
