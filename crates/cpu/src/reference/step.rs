@@ -59,6 +59,8 @@ struct Rows<T> {
     second: Vec<T>,
     first: Vec<T>,
     q_first: Vec<T>,
+    /// q along z, zero between the layers, with halo.
+    q: Vec<T>,
 }
 
 /// Overwrites p^(n-1) with p^(n+1) and steps the layers. The halo of `p` must be filled.
@@ -100,7 +102,8 @@ pub(super) fn step<T: Real>(
     planes.par_iter_mut().enumerate().for_each_init(
         || {
             let row = || vec![T::default(); nz];
-            Rows { laplacian: row(), second: row(), first: row(), q_first: row() }
+            let q = vec![T::default(); nz + 2 * layout.halo[2]];
+            Rows { laplacian: row(), second: row(), first: row(), q_first: row(), q }
         },
         |rows, (i, plane)| shared.plane(i, plane, rows),
     );
@@ -170,64 +173,78 @@ impl<T: Real> Shared<'_, T> {
     }
 
     /// Turns `rows.second` from `p_aa` into the axis' term of the stretched Laplacian; steps r.
-    fn stretch(
-        &self,
-        axis: usize,
-        [i, j]: [usize; 2],
-        mut r: Option<&mut [T]>,
-        rows: &mut Rows<T>,
-    ) {
+    fn stretch(&self, axis: usize, [i, j]: [usize; 2], r: Option<&mut [T]>, rows: &mut Rows<T>) {
         let Some((profiles, _)) = self.cpml[axis] else { return };
-        let nz = self.layout.shape[2];
         if axis < 2 && !profiles.near([i, j][axis]) {
             return;
         }
         let first = &self.weights.first[axis];
         first_derivative(self.layout, first, self.p, axis, [i, j], &mut rows.first);
-        self.q_first(axis, [i, j], &mut rows.q_first);
-        for k in 0..nz {
-            let along = [i, j, k][axis];
-            if !profiles.near(along) {
-                continue;
+        self.q_first(axis, [i, j], rows);
+        // t, then (1 + b) t; rows.first takes b t, which r needs.
+        let (second, first, q_first) = (&mut rows.second, &mut rows.first, &rows.q_first);
+        let nz = self.layout.shape[2];
+        let mut stretch = |k: usize, b: T, slope: T| {
+            let t = second[k] + b * second[k] + slope * first[k] + q_first[k];
+            second[k] = t + b * t;
+            first[k] = b * t;
+        };
+        let step_r = |a: T, r: &mut T, bt: T, term: &mut T| {
+            *term += *r;
+            *r = (a * (bt + *r)).flush();
+        };
+        let sz = profiles.shape[2];
+        if axis == 2 {
+            (0..nz).for_each(|k| stretch(k, profiles.b[k], profiles.b_slope[k]));
+            let Some(r) = r else { return };
+            for (slot, r) in r[j * sz..][..sz].iter_mut().enumerate() {
+                let k = profiles.node(slot);
+                step_r(profiles.a[k], r, first[k], &mut second[k]);
             }
+        } else {
+            let along = [i, j][axis];
             let (a, b, slope) = (profiles.a[along], profiles.b[along], profiles.b_slope[along]);
-            let p_aa = rows.second[k];
-            let t = p_aa + b * p_aa + slope * rows.first[k] + rows.q_first[k];
-            rows.second[k] = t + b * t;
-            if let (Some(slot), Some(r)) = (profiles.slot(along), r.as_deref_mut()) {
-                let [y, z] = [if axis == 1 { slot } else { j }, if axis == 2 { slot } else { k }];
-                let r = &mut r[y * profiles.shape[2] + z];
-                rows.second[k] += *r;
-                *r = (a * (b * t + *r)).flush();
+            (0..nz).for_each(|k| stretch(k, b, slope));
+            if let (Some(slot), Some(r)) = (profiles.slot(along), r) {
+                // r is the plane of this x: on the x axis its own y, on the y axis the slot.
+                let row = if axis == 0 { j } else { slot };
+                let r = &mut r[row * nz..][..nz];
+                for k in 0..nz {
+                    step_r(a, &mut r[k], first[k], &mut second[k]);
+                }
             }
         }
     }
 
     /// `q_a` on a row; q is zero between the layers and beyond the grid.
-    fn q_first(&self, axis: usize, [i, j]: [usize; 2], out: &mut [T]) {
+    fn q_first(&self, axis: usize, [i, j]: [usize; 2], rows: &mut Rows<T>) {
         let Some((profiles, q)) = self.cpml[axis] else { return };
         let [_, sy, sz] = profiles.shape;
+        let (nz, weights) = (self.layout.shape[2], &self.weights.first[axis]);
+        let (out, spread) = (&mut rows.q_first, &mut rows.q);
         out.fill(T::default());
-        for (m, &w) in self.weights.first[axis].iter().enumerate().skip(1) {
-            if axis == 2 {
-                let row = &q[(i * sy + j) * sz..][..sz];
-                let value = |node: Option<usize>| {
-                    node.and_then(|n| profiles.slot(n)).map_or(T::default(), |slot| row[slot])
-                };
-                for (k, out) in out.iter_mut().enumerate() {
-                    if profiles.near(k) {
-                        *out += w * (value(k.checked_add(m)) - value(k.checked_sub(m)));
-                    }
+        if axis == 2 {
+            let radius = self.layout.halo[2];
+            spread.fill(T::default());
+            for (slot, &q) in q[(i * sy + j) * sz..][..sz].iter().enumerate() {
+                spread[profiles.node(slot) + radius] = q;
+            }
+            for (m, &w) in weights.iter().enumerate().skip(1) {
+                let (plus, minus) = (&spread[radius + m..][..nz], &spread[radius - m..][..nz]);
+                for k in 0..nz {
+                    out[k] += w * (plus[k] - minus[k]);
                 }
-            } else {
-                let along = [i, j][axis];
-                for (node, w) in [(along.checked_add(m), w), (along.checked_sub(m), -w)] {
-                    if let Some(slot) = node.and_then(|n| profiles.slot(n)) {
-                        let (x, y) = if axis == 0 { (slot, j) } else { (i, slot) };
-                        let row = &q[(x * sy + y) * sz..][..sz];
-                        for k in 0..sz {
-                            out[k] += w * row[k];
-                        }
+            }
+            return;
+        }
+        let along = [i, j][axis];
+        for (m, &w) in weights.iter().enumerate().skip(1) {
+            for (node, w) in [(along.checked_add(m), w), (along.checked_sub(m), -w)] {
+                if let Some(slot) = node.and_then(|n| profiles.slot(n)) {
+                    let (x, y) = if axis == 0 { (slot, j) } else { (i, slot) };
+                    let q = &q[(x * sy + y) * sz..][..nz];
+                    for k in 0..nz {
+                        out[k] += w * q[k];
                     }
                 }
             }
