@@ -23,7 +23,8 @@
 //! ```
 //!
 //! Outside the layer a is irrelevant, `b = b_x = 0`, so q = r = 0; but within one radius of the layer
-//! `q_x` reaches into it and `t = p_xx + q_x` must still be formed.
+//! `q_x` reaches into it and `t = p_xx + q_x` must still be formed. Beyond the grid q is zero, also
+//! across a wall at the other end: a layer is not mirrored.
 
 use crate::{Axis, Boundary, Cpml, WaveProblem};
 
