@@ -7,14 +7,19 @@
 pub mod boundary;
 pub mod cfl;
 pub mod cpml;
+pub mod dispersion;
 pub mod error;
+pub mod greens;
 pub mod grid;
 pub mod interpolate;
 pub mod kaiser;
+pub mod lattice;
+pub mod layers;
 pub mod minimod;
 pub mod points;
 pub mod problem;
 pub mod resample;
+pub mod time_dispersion;
 pub mod wavelet;
 pub mod weights;
 

@@ -62,9 +62,9 @@ impl Sample for f64 {
 /// traces.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resampler {
-    dt: f64,
     interval: f64,
     half_width: f64,
+    passband_hz: f64,
     steps: usize,
     /// Per output sample: its kernel and the step of the kernel's first weight.
     rows: Vec<(usize, isize)>,
@@ -113,10 +113,23 @@ impl Resampler {
     }
 
     /// No rows yet; the steps that a run must make are those up to the last sample's window.
-    fn with_rows(dt: f64, interval: f64, half_width: f64, samples: usize) -> Self {
+    pub(crate) fn with_rows(dt: f64, interval: f64, half_width: f64, samples: usize) -> Self {
         let end = (samples - 1) as f64 * interval + half_width;
         let steps = floor_index(end / dt + 1e-9).cast_unsigned() + 1;
-        Self { dt, interval, half_width, steps, rows: Vec::new(), kernels: Vec::new() }
+        let passband_hz = PASSBAND * 0.5 / dt.max(interval);
+        let (rows, kernels) = (Vec::new(), Vec::new());
+        Self { interval, half_width, passband_hz, steps, rows, kernels }
+    }
+
+    /// Adds the next sample's weights, `first` being the step of the first.
+    pub(crate) fn push_row(&mut self, first: isize, weights: Vec<f64>) {
+        self.rows.push((self.kernels.len(), first));
+        self.kernels.push(weights);
+    }
+
+    /// States a passband other than the plain resampler's, Hz.
+    pub(crate) const fn limit_passband(&mut self, hz: f64) {
+        self.passband_hz = hz;
     }
 
     /// Number of output samples: `floor(duration / interval) + 1`.
@@ -145,8 +158,8 @@ impl Resampler {
 
     /// Up to where amplitudes are kept to 1e-5, Hz.
     #[must_use]
-    pub fn passband_hz(&self) -> f64 {
-        PASSBAND * 0.5 / self.dt.max(self.interval)
+    pub const fn passband_hz(&self) -> f64 {
+        self.passband_hz
     }
 
     /// Resamples one trace from step 0 on; steps that it lacks count as zero.
@@ -197,7 +210,7 @@ pub fn sample_count(duration: f64, interval: f64) -> Result<usize> {
     Ok(floor_index(count).cast_unsigned() + 1)
 }
 
-fn check_positive(what: &str, value: f64) -> Result<()> {
+pub(crate) fn check_positive(what: &str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 {
         Ok(())
     } else {
