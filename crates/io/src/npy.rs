@@ -154,7 +154,12 @@ pub fn write<T: Sample>(path: impl AsRef<Path>, shape: &[usize], values: &[T]) -
     writer.finish()
 }
 
-fn header_bytes(element: Element, shape: &[usize]) -> Vec<u8> {
+/// The bytes before the elements of an npy file of that shape, C order, little-endian.
+///
+/// # Panics
+/// Never: a shape prints in far less than 64 KiB.
+#[must_use]
+pub fn header_bytes(element: Element, shape: &[usize]) -> Vec<u8> {
     let axes = match shape {
         [one] => format!("{one},"),
         _ => shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),

@@ -163,12 +163,11 @@ impl ShotRun<'_> {
     }
 
     fn source_table(&self) -> Result<SourceTable> {
-        let (dt, steps) = (self.survey.dt(), self.survey.steps());
-        let mut amplitudes = Array2::zeros((steps, self.shot.sources.len()));
+        let mut amplitudes = Array2::zeros((self.survey.steps(), self.shot.sources.len()));
         let mut points = Vec::with_capacity(self.shot.sources.len());
         for (source, mut column) in self.shot.sources.iter().zip(amplitudes.columns_mut()) {
             points.push(interpolate::source_weights(&self.survey.problem, source.position)?);
-            let series = self.survey.fired(&source.wavelet, dt, steps);
+            let series = self.survey.fired(&source.wavelet);
             column.iter_mut().zip(series).for_each(|(to, s)| *to = source.scale * s);
         }
         Ok(SourceTable { points, amplitudes })

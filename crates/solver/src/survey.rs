@@ -9,6 +9,7 @@ use temblor_physics::resample::Resampler;
 use temblor_physics::wavelet::Wavelet;
 use temblor_physics::{
     Arithmetic, Boundaries, Boundary, Cpml, Face, Grid, Minimod, Operator, WaveProblem, cfl,
+    time_dispersion,
 };
 
 use crate::error::{Error, Result};
@@ -39,8 +40,8 @@ pub enum FaceSpec {
     Minimod {
         /// Width, cells.
         cells: usize,
-        /// Damping at the outermost node, dimensionless.
-        eta_peak: f64,
+        /// Damping at the outermost node, dimensionless; `None` takes the benchmark's.
+        eta_peak: Option<f64>,
     },
 }
 
@@ -52,7 +53,7 @@ impl FaceSpec {
         }
     }
 
-    fn boundary(self, peak_hz: f64, vmax: f64) -> Boundary {
+    fn boundary(self, peak_hz: f64, vmax: f64, spacing: f64, dt: f64) -> Boundary {
         match self {
             Self::Zero => Boundary::Zero,
             Self::Free => Boundary::Free,
@@ -60,7 +61,12 @@ impl FaceSpec {
             Self::Cpml { cells, r0, peak_hz: asked } => {
                 Boundary::Cpml(Cpml { cells, r0, peak_hz: asked.unwrap_or(peak_hz), vmax })
             }
-            Self::Minimod { cells, eta_peak } => Boundary::Minimod(Minimod { cells, eta_peak }),
+            Self::Minimod { cells, eta_peak: Some(eta_peak) } => {
+                Boundary::Minimod(Minimod { cells, eta_peak })
+            }
+            Self::Minimod { cells, eta_peak: None } => {
+                Boundary::Minimod(Minimod::for_speed(cells.max(1), vmax, spacing, dt))
+            }
         }
     }
 }
@@ -185,24 +191,22 @@ impl Survey {
         let padding = Padding::new(&spec.grid, spec.faces.map(FaceSpec::cells));
         let padded = padding.grid(&spec.grid)?;
         let band = Band::of(&shots)?;
-        let mut boundaries = Boundaries::uniform(Boundary::Zero);
-        for face in Face::ALL {
-            boundaries.set(face, spec.faces[face.index()].boundary(band.lowest_peak_hz, speed.max));
-        }
-        // Checked with a step that is certainly positive, so that a bad order is named before it
-        // enters the stability limit.
-        let builder = |dt| {
-            WaveProblem::builder(padded, dt)
-                .operator(spec.operator)
-                .arithmetic(spec.arithmetic)
-                .boundaries(boundaries)
-                .build()
-        };
-        builder(1.0)?;
+        check_order(spec.operator)?;
         let largest_dt = cfl::largest_dt(&padded, &spec.operator, speed.max);
         let dt = choose_dt(spec.step, largest_dt)?;
-        let problem = builder(dt)?;
-        let resampler = record(&spec, dt)?;
+        let mut boundaries = Boundaries::uniform(Boundary::Zero);
+        for face in Face::ALL {
+            let spacing = spec.grid.spacing[face.axis().index()];
+            let asked = spec.faces[face.index()];
+            let boundary = asked.boundary(band.lowest_peak_hz, speed.max, spacing, dt);
+            boundaries.set(face, boundary);
+        }
+        let problem = WaveProblem::builder(padded, dt)
+            .operator(spec.operator)
+            .arithmetic(spec.arithmetic)
+            .boundaries(boundaries)
+            .build()?;
+        let resampler = record(&spec, dt, band.max_hz)?;
         let survey = Self { spec, problem, padding, speed, band, largest_dt, resampler, shots };
         survey.check_points()?;
         survey.check_wavelength()?;
@@ -253,8 +257,12 @@ impl Survey {
     }
 
     /// What a wavelet injects at steps 0, 1, ...
-    pub(crate) fn fired(&self, wavelet: &Wavelet, dt: f64, steps: usize) -> Vec<f64> {
-        wavelet.sampled(dt, steps)
+    pub(crate) fn fired(&self, wavelet: &Wavelet) -> Vec<f64> {
+        if self.spec.correct_dispersion {
+            time_dispersion::source_series(wavelet, self.dt(), self.steps())
+        } else {
+            wavelet.sampled(self.dt(), self.steps())
+        }
     }
 
     /// Most receivers of any shot.
@@ -361,6 +369,21 @@ fn choose_dt(rule: StepRule, largest: f64) -> Result<f64> {
     }
 }
 
-fn record(spec: &SurveySpec, dt: f64) -> Result<Resampler> {
-    Ok(Resampler::new(dt, spec.interval, spec.duration)?)
+/// The weights of other orders do not exist, and the stability limit needs them.
+fn check_order(operator: Operator) -> Result<()> {
+    match operator {
+        Operator::Direct { order } if !((2..=16).contains(&order) && order.is_multiple_of(2)) => {
+            Err(Error::invalid("operator order", order, "use an even order from 2 to 16"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn record(spec: &SurveySpec, dt: f64, max_hz: f64) -> Result<Resampler> {
+    let (interval, duration) = (spec.interval, spec.duration);
+    Ok(if spec.correct_dispersion {
+        Resampler::without_time_dispersion(dt, interval, duration, max_hz)?
+    } else {
+        Resampler::new(dt, interval, duration)?
+    })
 }

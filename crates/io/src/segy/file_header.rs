@@ -70,6 +70,14 @@ impl SegyHeader {
         }
     }
 
+    /// Whether revision 1 can hold it; `path` is named in the error.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the value and what would fit.
+    pub fn check(&self, path: &Path) -> Result<()> {
+        self.encode(path).map(drop)
+    }
+
     /// Text and binary header, 3600 bytes.
     pub(super) fn encode(&self, path: &Path) -> Result<Vec<u8>> {
         let interval = self.interval_us(path)?;
