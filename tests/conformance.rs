@@ -49,7 +49,20 @@ fn conforms(
         "an_error_poisons_until_reset_and_samples_stay_readable",
         "a_reset_plan_is_a_fresh_plan",
         "support_is_told_alike_everywhere",
-        "a_plan_beyond_memory_is_refused_with_its_footprint"
+        "a_plan_beyond_memory_is_refused_with_its_footprint",
+        "agrees_with_the_oracle_where_p_is_zero_beyond_all_faces",
+        "agrees_with_the_oracle_between_free_surfaces",
+        "agrees_with_the_oracle_between_rigid_walls",
+        "agrees_with_the_oracle_between_walls_of_different_kinds",
+        "agrees_with_the_oracle_in_cpml_on_all_faces",
+        "agrees_with_the_oracle_in_cpml_under_a_free_surface",
+        "agrees_with_the_oracle_in_cpml_opposite_walls",
+        "agrees_with_the_oracle_in_minimods_layer_on_all_faces",
+        "agrees_with_the_oracle_in_minimods_layer_opposite_walls",
+        "every_tap_of_every_order_is_in_place",
+        "every_tap_of_the_layers_is_in_place",
+        "walls_are_the_mirrored_wavefield",
+        "denormals_are_flushed"
     )]
     claim: &str,
 ) {
