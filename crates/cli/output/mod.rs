@@ -178,7 +178,11 @@ impl Sink for Outputs {
         file.append(&self.geometry, shot, gather)?;
         file.finish()?;
         atomic::rename_durably(&part, &path)?;
-        tracing::warn!("traces of shot {} up to step {step} are in {}", shot.id, path.display());
+        tracing::warn!(
+            "traces of shot {} up to step {step}, the last sound one, are in {}",
+            shot.id,
+            path.display()
+        );
         Ok(())
     }
 
