@@ -1,0 +1,108 @@
+//! Every check of contract and agreement on every variant of every backend.
+//!
+//! A backend whose feature is on and that has no device fails here; it is never skipped.
+
+use rstest::rstest;
+use temblor::backend::Backend;
+use temblor::conformance::{Family, Verdict, checks, judge};
+use temblor::cpu::ReferenceBackend;
+use temblor::physics::{Boundaries, Boundary, Grid, WaveProblem};
+
+fn backend(id: &str) -> Box<dyn Backend> {
+    match id {
+        "cpu-ref" => Box::new(ReferenceBackend::new()),
+        _ => panic!("backend {id} is not known here"),
+    }
+}
+
+/// All variants that a backend has for any problem.
+fn variants(backend: &dyn Backend) -> Vec<String> {
+    let names = backend.capabilities().variants.clone();
+    assert!(!names.is_empty(), "a backend without variants");
+    names
+}
+
+#[rstest]
+fn conforms(
+    #[values("cpu-ref")] id: &str,
+    #[values(
+        "a_host_array_of_the_wrong_shape_is_refused",
+        "a_region_outside_the_grid_is_refused",
+        "fields_that_cannot_be_transferred_are_refused",
+        "too_many_receivers_are_refused_without_poison",
+        "points_outside_the_grid_are_refused_without_poison",
+        "amplitudes_of_another_shape_are_refused",
+        "an_overflow_of_the_trace_buffer_is_refused_without_poison",
+        "a_step_is_refused_while_any_wave_speed_is_unset",
+        "regions_round_trip",
+        "either_host_type_goes_to_either_arithmetic",
+        "a_snapshot_is_the_field_when_it_was_queued",
+        "zero_steps_change_nothing",
+        "splitting_a_run_changes_no_bit",
+        "a_run_is_repeatable",
+        "two_plans_do_not_disturb_each_other",
+        "samples_are_numbered_from_the_reset",
+        "amplitudes_are_numbered_from_the_reset",
+        "health_finds_the_largest_and_the_first_bad_value",
+        "a_saved_state_goes_on_bit_for_bit",
+        "the_state_of_another_problem_is_refused_without_poison",
+        "an_error_poisons_until_reset_and_samples_stay_readable",
+        "a_reset_plan_is_a_fresh_plan",
+        "support_is_told_alike_everywhere",
+        "a_plan_beyond_memory_is_refused_with_its_footprint",
+        "agrees_with_the_oracle_where_p_is_zero_beyond_all_faces",
+        "agrees_with_the_oracle_between_free_surfaces",
+        "agrees_with_the_oracle_between_rigid_walls",
+        "agrees_with_the_oracle_between_walls_of_different_kinds",
+        "agrees_with_the_oracle_in_cpml_on_all_faces",
+        "agrees_with_the_oracle_in_cpml_under_a_free_surface",
+        "agrees_with_the_oracle_in_cpml_opposite_walls",
+        "agrees_with_the_oracle_in_minimods_layer_on_all_faces",
+        "agrees_with_the_oracle_in_minimods_layer_opposite_walls",
+        "every_tap_of_every_order_is_in_place",
+        "every_tap_of_the_layers_is_in_place",
+        "walls_are_the_mirrored_wavefield",
+        "denormals_are_flushed"
+    )]
+    claim: &str,
+) {
+    let backend = backend(id);
+    let check = checks().into_iter().find(|check| check.name == claim);
+    let check = check.expect("the claim is among the checks");
+    for variant in variants(backend.as_ref()) {
+        match judge(backend.as_ref(), &variant, &check) {
+            Verdict::Passed(outcomes) => {
+                for o in outcomes {
+                    println!(
+                        "{id}/{variant}: {}: {:.3e} <= {:.3e}",
+                        o.quantity, o.measured, o.bound
+                    );
+                }
+            }
+            Verdict::Unsupported(row) => println!("{id}/{variant}: unsupported: {}", row.why),
+            Verdict::Failed(why) => panic!("{id}/{variant}, {claim}:\n{why}"),
+        }
+    }
+}
+
+/// The claims in the matrix above, from its own text, so that none can be forgotten there.
+#[test]
+fn every_check_is_in_the_matrix() {
+    let matrix = include_str!("conformance.rs");
+    for check in checks().iter().filter(|check| check.family != Family::Physics) {
+        assert!(matrix.contains(&format!("\"{}\"", check.name)), "{} is not run", check.name);
+    }
+}
+
+/// Variants that capabilities name are the ones that a plain problem lists.
+#[test]
+fn no_variant_escapes_the_matrix() {
+    let grid = Grid::new([64, 64, 64], [10.0; 3], [0.0; 3]).expect("a sound grid");
+    let boundaries = Boundaries::uniform(Boundary::Zero);
+    let problem = WaveProblem::builder(grid, 1e-3).boundaries(boundaries).build();
+    let problem = problem.expect("a sound problem");
+    let backend = backend("cpu-ref");
+    for variant in backend.variants(&problem).expect("variants") {
+        assert!(backend.capabilities().variants.contains(&variant.name), "{}", variant.name);
+    }
+}
