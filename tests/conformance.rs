@@ -5,12 +5,13 @@
 use rstest::rstest;
 use temblor::backend::Backend;
 use temblor::conformance::{Family, Verdict, checks, judge};
-use temblor::cpu::ReferenceBackend;
+use temblor::cpu::{CpuBackend, ReferenceBackend};
 use temblor::physics::{Boundaries, Boundary, Grid, WaveProblem};
 
 fn backend(id: &str) -> Box<dyn Backend> {
     match id {
         "cpu-ref" => Box::new(ReferenceBackend::new()),
+        "cpu" => Box::new(CpuBackend::new()),
         _ => panic!("backend {id} is not known here"),
     }
 }
@@ -24,7 +25,7 @@ fn variants(backend: &dyn Backend) -> Vec<String> {
 
 #[rstest]
 fn conforms(
-    #[values("cpu-ref")] id: &str,
+    #[values("cpu-ref", "cpu")] id: &str,
     #[values(
         "a_host_array_of_the_wrong_shape_is_refused",
         "a_region_outside_the_grid_is_refused",
@@ -59,7 +60,9 @@ fn conforms(
         "agrees_with_the_oracle_in_cpml_opposite_walls",
         "agrees_with_the_oracle_in_minimods_layer_on_all_faces",
         "agrees_with_the_oracle_in_minimods_layer_opposite_walls",
+        "agrees_with_the_oracle_in_2d",
         "every_tap_of_every_order_is_in_place",
+        "every_tap_of_every_order_is_in_place_in_2d",
         "every_tap_of_the_layers_is_in_place",
         "walls_are_the_mirrored_wavefield",
         "denormals_are_flushed"
@@ -94,14 +97,14 @@ fn every_check_is_in_the_matrix() {
     }
 }
 
-/// Variants that capabilities name are the ones that a plain problem lists.
-#[test]
-fn no_variant_escapes_the_matrix() {
+/// The variants that a plain problem lists are among those that capabilities name.
+#[rstest]
+fn no_variant_escapes_the_matrix(#[values("cpu-ref", "cpu")] id: &str) {
     let grid = Grid::new([64, 64, 64], [10.0; 3], [0.0; 3]).expect("a sound grid");
     let boundaries = Boundaries::uniform(Boundary::Zero);
     let problem = WaveProblem::builder(grid, 1e-3).boundaries(boundaries).build();
     let problem = problem.expect("a sound problem");
-    let backend = backend("cpu-ref");
+    let backend = backend(id);
     for variant in backend.variants(&problem).expect("variants") {
         assert!(backend.capabilities().variants.contains(&variant.name), "{}", variant.name);
     }
