@@ -4,9 +4,9 @@
 
 use rstest::rstest;
 use temblor::backend::Backend;
-use temblor::conformance::{Family, Verdict, checks, judge};
-use temblor::cpu::{CpuBackend, ReferenceBackend};
-use temblor::physics::{Boundaries, Boundary, Grid, WaveProblem};
+use temblor::conformance::{Family, Verdict, checks, judge, setup};
+use temblor::cpu::{CpuBackend, Isa, ReferenceBackend};
+use temblor::physics::{Arithmetic, Boundaries, Boundary, Face, Grid, WaveProblem};
 
 fn backend(id: &str) -> Box<dyn Backend> {
     match id {
@@ -84,6 +84,52 @@ fn conforms(
             }
             Verdict::Unsupported(row) => println!("{id}/{variant}: unsupported: {}", row.why),
             Verdict::Failed(why) => panic!("{id}/{variant}, {claim}:\n{why}"),
+        }
+    }
+}
+
+/// Bits must not depend on how many threads share the work.
+#[rstest]
+fn threads_change_no_bit(#[values("cpu-ref", "cpu")] id: &str) {
+    let mut boundaries = Boundaries::uniform(setup::cpml(6));
+    boundaries.set(Face::ZMin, Boundary::Free);
+    let problem = setup::problem([45, 50, 37], 8, boundaries, Arithmetic::F32);
+    let case = setup::Case::random(&problem.expect("a sound problem"), 7, 11);
+    let backend = backend(id);
+    for variant in variants(backend.as_ref()) {
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let run = pool.expect("a pool").install(|| case.run(backend.as_ref(), &variant));
+            run.expect("a run")
+        };
+        let one = run(1);
+        for threads in [2, 3, 5] {
+            assert!(one.differing(&run(threads)) == 0.0, "{id}/{variant}, {threads} threads");
+        }
+    }
+}
+
+/// What the fastest instruction set shows in the matrix, the others must show too.
+#[rstest]
+fn every_instruction_set_conforms(
+    #[values(
+        "splitting_a_run_changes_no_bit",
+        "agrees_with_the_oracle_between_walls_of_different_kinds",
+        "agrees_with_the_oracle_in_cpml_under_a_free_surface",
+        "agrees_with_the_oracle_in_minimods_layer_opposite_walls",
+        "every_tap_of_every_order_is_in_place",
+        "every_tap_of_the_layers_is_in_place",
+        "denormals_are_flushed"
+    )]
+    claim: &str,
+) {
+    // The first is the one that CpuBackend::new takes.
+    for isa in Isa::available().into_iter().skip(1) {
+        let backend = CpuBackend::with_isa(isa).expect("an instruction set of this processor");
+        let check = checks().into_iter().find(|check| check.name == claim);
+        for variant in variants(&backend) {
+            let verdict = judge(&backend, &variant, &check.expect("a check"));
+            assert!(matches!(verdict, Verdict::Passed(_)), "{isa:?}/{variant}: {verdict:?}");
         }
     }
 }

@@ -156,7 +156,9 @@ impl Plan {
         if self.speed_unchecked {
             if let Some(node) = self.fields.node_without_speed(&self.layout, &self.images) {
                 return Err(Error::Invalid {
-                    what: format!("the wave speed at node {node:?} was never set or is zero"),
+                    what: format!(
+                        "the wave speed at node {node:?} was never set, is zero or not finite"
+                    ),
                     remedy: "upload Field::WaveSpeed on all nodes before the first step".into(),
                 });
             }
