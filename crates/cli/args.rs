@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{check, completions, devices, init, run};
+use crate::commands::{check, completions, devices, init, model, run, show};
 use crate::{exit, provenance};
 
 const EXAMPLES: &str = "\
@@ -13,6 +13,7 @@ Examples:
   temblor check shot.toml           time step, resolution, memory, geometry; no run
   temblor run shot.toml             run it: traces and a report
   temblor run --resume survey.toml  go on where an interrupted run stopped
+  temblor show shot.sgy             a picture of a gather, a model or a snapshot
   temblor devices                   what can run here
   temblor --help                    longer help, with the exit codes";
 
@@ -88,6 +89,10 @@ pub enum Command {
     Init(init::InitArgs),
     /// List backends, devices and what they can do
     Devices(devices::DevicesArgs),
+    /// Draw a gather, a model or a snapshot as PNG
+    Show(show::ShowArgs),
+    /// Make, describe and convert velocity models
+    Model(model::ModelArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
 }

@@ -14,7 +14,9 @@ pub mod args;
 pub mod backends;
 pub mod commands;
 pub mod exit;
+pub mod models;
 pub mod output;
+pub mod picture;
 pub mod preflight;
 pub mod progress;
 pub mod provenance;
@@ -91,6 +93,8 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Check(args) => commands::check::run(args),
         Command::Init(args) => commands::init::run(args),
         Command::Devices(args) => commands::devices::run(args),
+        Command::Show(args) => commands::show::run(args),
+        Command::Model(args) => commands::model::run(args),
         Command::Completions(args) => commands::completions::run(args),
     }
 }

@@ -4,4 +4,8 @@ pub mod check;
 pub mod completions;
 pub mod devices;
 pub mod init;
+pub mod make_model;
+pub mod model;
 pub mod run;
+pub mod show;
+pub mod volume_args;

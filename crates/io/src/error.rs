@@ -109,6 +109,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether writing failed, so that the place to write to is at fault and not the input.
+    #[must_use]
+    pub fn is_output(&self) -> bool {
+        match self {
+            Self::DiskFull { .. } => true,
+            Self::Io { action, .. } => !matches!(*action, "open" | "read"),
+            _ => false,
+        }
+    }
+
     /// Wraps what the system said; a full disk or quota becomes [`Error::DiskFull`].
     pub(crate) fn io(
         path: &Path,
