@@ -20,15 +20,16 @@ Examples:
 /// Seismic wave propagation on structured grids.
 ///
 /// A run file and a velocity model in, a shot gather out: acoustic waves in 2-D and 3-D by finite
-/// differences, with absorbing layers, free surfaces, and SEG-Y on disk.
+/// differences, with absorbing layers, free surfaces, and SEG-Y on disk. `temblor init` writes a run
+/// file to start from.
 #[derive(Debug, Parser)]
 #[command(
     name = "temblor",
     version,
     long_version = provenance::LONG_VERSION,
     after_help = EXAMPLES,
-    after_long_help = const_format(),
-    max_term_width = 100,
+    after_long_help = long_help(),
+    max_term_width = 80,
     subcommand_required = true,
     arg_required_else_help = true
 )]
@@ -41,7 +42,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-fn const_format() -> String {
+fn long_help() -> String {
     format!("{EXAMPLES}\n\n{}", exit::TABLE)
 }
 

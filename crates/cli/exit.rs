@@ -7,7 +7,7 @@ pub const TABLE: &str = "\
 Exit codes:
     0  success
     1  unexpected error: a bug, or a driver that failed
-    2  bad input: command line, run file, model, geometry, or a time step that is too large
+    2  bad input: command line, run file, model, geometry, dt above the limit
     3  the backend does not support this, or there is no such device
     4  not enough memory (told before anything is allocated)
     5  the run became unstable; the traces up to then are kept

@@ -182,6 +182,8 @@ fn snapshots_are_the_field_at_their_times() {
     let snapshots = "traces = \"shot.npy\"\nsnapshots = { interval = 0.1, stride = [2, 1, 2], folder = \"s\", \
                      region = { from = [100.0, 0.0, 100.0], to = [500.0, 0.0, 300.0] } }";
     let folder = Folder::small("traces = \"shot.npy\"", snapshots);
+    folder.temblor(&["check", "run.toml"]).says(0, &[]);
+    assert_eq!(folder.names(), ["run.toml"], "check makes no folder");
     folder.temblor(&["run", "run.toml"]).says(0, &[]);
     // dt = 0.9 * 0.55463 * 10 / 2000 = 2.4958e-3 s: 0.1 s is step 40.07, 0.2 s 80.13, 0.3 s 120.2.
     let mut names: Vec<_> = std::fs::read_dir(folder.path("s"))

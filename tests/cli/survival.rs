@@ -148,6 +148,28 @@ fn ctrl_c_stops_soon_keeps_finished_shots_and_can_be_resumed() {
 }
 
 #[test]
+fn a_run_stopped_before_anything_is_done_leaves_nothing() {
+    let folder = Folder::with(&survey("all.sgy", false));
+    let mut child = folder.start(&RUN);
+    wait_for(&mut child, || folder.path("all.sgy.journal").exists());
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(folder.names(), ["run.toml"]);
+}
+
+#[test]
+fn a_complete_run_is_not_resumed_for_another_run_file() {
+    let text =
+        replaced(SMALL, "traces = \"shot.npy\"", "traces = \"shot.npy\"\nreport = \"shot.json\"");
+    let folder = Folder::with(&text);
+    folder.temblor(&["run", "run.toml"]).says(0, &[]);
+    folder.temblor(&["run", "run.toml", "--resume"]).says(0, &["is complete"]);
+    folder.write("run.toml", replaced(&text, "peak_hz = 15.0", "peak_hz = 14.0").as_bytes());
+    folder.temblor(&["run", "run.toml", "--resume"]).says(2, &["is complete", "differs"]);
+}
+
+#[test]
 fn an_unstable_run_stops_names_the_place_and_keeps_the_traces_so_far() {
     // Damping far above one makes the layer's own recursion grow.
     let text = replaced(
@@ -159,7 +181,7 @@ fn an_unstable_run_stops_names_the_place_and_keeps_the_traces_so_far() {
     let done = folder
         .temblor(&["run", "run.toml"])
         .says(5, &["unstable", "at step", "node [", "lower dt"]);
-    assert!(!folder.path("shot.npy").exists());
+    assert_eq!(folder.names(), ["run.toml", "shot.unstable1.npy"]);
     let (shape, samples) = read_npy_f4(&folder.read("shot.unstable1.npy"));
     assert_eq!(shape, "5, 1001");
     assert!(samples.iter().all(|v| v.is_finite()), "{}", done.stderr);

@@ -40,7 +40,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
         println!("warning: {warning}");
     }
     output::check_traces(&job.output, &job.survey)?;
-    output::check_folders(&job.output)?;
+    output::check_folders(&job.output, false)?;
     facts.check_memory()?;
     println!("ready: `temblor run {}`", args.file.path.display());
     Ok(())

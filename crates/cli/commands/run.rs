@@ -64,6 +64,8 @@ pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         (_, true) => Start::Force,
         _ => Start::Fresh,
     };
+    // Before the first file, so that no signal finds files without a handler.
+    let stop = stop_on_ctrl_c();
     let mut outputs = match Outputs::open(&job.output, &job.survey, &fingerprint, start)? {
         Opened::Ready(outputs) => outputs,
         Opened::NothingToDo => {
@@ -78,7 +80,6 @@ pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         tracing::info!("{done} of {} shots are finished already", job.survey.shots.len());
     }
     let pending = pending(&job.survey, &outputs);
-    let stop = stop_on_ctrl_c();
     let control = Control {
         stop: &stop,
         health_every: HEALTH_EVERY,
@@ -99,10 +100,17 @@ pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         &control,
     );
     progress.finish();
-    let summary = result.inspect_err(|_| {
-        let finished = outputs.finished().len();
-        tracing::info!("{finished} of {total} shots are finished and kept; --resume goes on");
-    })?;
+    let summary = match result {
+        Ok(summary) => summary,
+        Err(error) => {
+            let finished = outputs.finished().len();
+            if finished > 0 {
+                tracing::info!("{finished} of {total} shots are finished; --resume goes on");
+            }
+            outputs.leave();
+            return Err(error.into());
+        }
+    };
     outputs.finish()?;
     let digest = fingerprint.digest();
     let report = Report::new(

@@ -70,17 +70,18 @@ impl Outputs {
     ) -> anyhow::Result<Opened> {
         let geometry = Geometry::new(spec, survey);
         geometry.check(&spec.traces)?;
-        check_folders(spec)?;
+        check_folders(spec, true)?;
         let path = journal_path(spec);
         if start == Start::Resume && !path.exists() {
             if survey.shots.iter().all(|shot| file_of(spec, shot.id).exists()) {
+                same_as_reported(spec, fingerprint)?;
                 return Ok(Opened::NothingToDo);
             }
             tracing::info!("no interrupted run is here; starting from the first shot");
         }
         let journal = match start {
             Start::Resume if path.exists() => Journal::resume(&path, fingerprint)?,
-            Start::Fresh if path.exists() => {
+            Start::Fresh if path.exists() && something_done(spec) => {
                 let done = Journal::finished_in(&path);
                 let total = survey.shots.len();
                 return Err(Failure::input(format!(
@@ -141,6 +142,15 @@ impl Outputs {
         Ok(())
     }
 
+    /// Leaves an interrupted or failed run so that it can be gone on with; if there is nothing to go
+    /// on from, nothing is left.
+    pub fn leave(self) {
+        if self.journal.finished().is_empty() && !self.checkpoint_path().exists() {
+            let _ = std::fs::remove_file(part_of(&self.spec.traces));
+            self.journal.remove();
+        }
+    }
+
     /// Removes what only an interrupted run needs.
     pub fn close(self) {
         let _ = std::fs::remove_file(self.checkpoint_path());
@@ -148,7 +158,7 @@ impl Outputs {
     }
 
     fn checkpoint_path(&self) -> PathBuf {
-        with_suffix(&file_for_all(&self.spec), ".checkpoint")
+        checkpoint_of(&self.spec)
     }
 
     fn draw(&self, shot: &Shot, gather: &Gather) -> Result<(), BoxError> {
@@ -305,11 +315,34 @@ pub fn check_traces(spec: &OutputSpec, survey: &Survey) -> Result<(), Failure> {
     Geometry::new(spec, survey).check(&spec.traces)
 }
 
-/// Whether every folder that the run writes to can be written, before anything is computed.
+/// Whether the files of a complete run are those of this one, as far as its report says.
+fn same_as_reported(spec: &OutputSpec, fingerprint: &Fingerprint) -> Result<(), Failure> {
+    let Some(path) = &spec.report else { return Ok(()) };
+    let report = std::fs::read(path).ok();
+    let report: Option<serde_json::Value> = report.and_then(|r| serde_json::from_slice(&r).ok());
+    let reported = report.as_ref().and_then(|report| report["fingerprint"].as_str());
+    if reported.is_none_or(|reported| reported == fingerprint.digest()) {
+        return Ok(());
+    }
+    Err(Failure::BadInput(format!(
+        "{} is complete, and {} says that it was made by a run that differs from this one: run \
+         without --resume to replace it",
+        spec.traces.display(),
+        path.display()
+    )))
+}
+
+/// Whether an earlier run left anything to go on from.
+fn something_done(spec: &OutputSpec) -> bool {
+    Journal::finished_in(&journal_path(spec)) > 0 || checkpoint_of(spec).exists()
+}
+
+/// Whether every folder that the run writes to can be written, before anything is computed; folders
+/// that do not exist are made if `make`.
 ///
 /// # Errors
 /// [`Failure::Output`] that names the folder.
-pub fn check_folders(spec: &OutputSpec) -> Result<(), Failure> {
+pub fn check_folders(spec: &OutputSpec, make: bool) -> Result<(), Failure> {
     let mut folders = vec![parent_of(&spec.traces)];
     folders.extend(spec.report.as_deref().map(parent_of));
     folders.extend(spec.picture.as_deref().map(parent_of));
@@ -322,9 +355,16 @@ pub fn check_folders(spec: &OutputSpec) -> Result<(), Failure> {
                 folder.display()
             ))
         };
-        std::fs::create_dir_all(folder).map_err(|e| unusable(&e))?;
+        if make {
+            std::fs::create_dir_all(folder).map_err(|e| unusable(&e))?;
+        }
+        // A folder that is to be made needs a parent that can be written.
+        let mut probed = folder;
+        while !probed.exists() && parent_of(probed) != probed {
+            probed = parent_of(probed);
+        }
         // Dropped, which removes it again: the only sure way to know.
-        AtomicFile::create(folder.join("temblor-probe"), None).map_err(|e| unusable(&e))?;
+        AtomicFile::create(probed.join("temblor-probe"), None).map_err(|e| unusable(&e))?;
     }
     if spec.traces.is_dir() {
         let path = spec.traces.display();
@@ -354,6 +394,10 @@ fn named(spec: &OutputSpec, text: &str) -> PathBuf {
 
 fn journal_path(spec: &OutputSpec) -> PathBuf {
     with_suffix(&file_for_all(spec), ".journal")
+}
+
+fn checkpoint_of(spec: &OutputSpec) -> PathBuf {
+    with_suffix(&file_for_all(spec), ".checkpoint")
 }
 
 fn part_of(path: &Path) -> PathBuf {
