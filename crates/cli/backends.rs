@@ -1,26 +1,45 @@
 //! The only place that names backends.
 
 use temblor_backend::Backend;
-use temblor_cpu::ReferenceBackend;
+use temblor_cpu::{CpuBackend, ReferenceBackend};
 
 use crate::exit::Failure;
 
-/// A backend by name; `Err` says why its device cannot be used.
+/// A backend by name.
 struct Entry {
     name: &'static str,
     about: &'static str,
+    /// Whether its memory is the host's.
+    on_host: bool,
     open: fn() -> Opened,
 }
 
-/// Known backends in the order in which `auto` tries them; `cpu-ref` is only taken by name.
+/// Known backends in the order in which `auto` tries them. A vendor's backend is one line with its
+/// `#[cfg(feature = ..)]` above `cpu`; `cpu-ref` is last since `cpu` always works.
 const BACKENDS: &[Entry] = &[
-    // #[cfg(feature = "cuda")] and its kin go here, one line each.
-    Entry {
-        name: "cpu-ref",
-        about: "plain loops, the oracle",
-        open: || Ok(Box::new(ReferenceBackend::new())),
-    },
+    Entry { name: "cpu", about: "tuned, all cores", on_host: true, open: cpu },
+    Entry { name: "cpu-ref", about: "plain loops, the oracle", on_host: true, open: cpu_ref },
 ];
+
+fn cpu() -> Opened {
+    Ok(Box::new(CpuBackend::new()))
+}
+
+fn cpu_ref() -> Opened {
+    Ok(Box::new(ReferenceBackend::new()))
+}
+
+/// Whether a backend's memory is the host's, so that plan and solver share it.
+#[must_use]
+pub fn on_host(id: &str) -> bool {
+    BACKENDS.iter().any(|entry| entry.name == id && entry.on_host)
+}
+
+/// Host memory that is free for this process, bytes; a cgroup's limit counts.
+#[must_use]
+pub fn host_memory() -> u64 {
+    temblor_cpu::memory::available_memory()
+}
 
 /// Names that `--backend` takes.
 #[must_use]

@@ -4,6 +4,7 @@ use temblor_backend::{Backend, PlanOptions, Variant};
 use temblor_physics::{Boundary, Face, Minimod, dispersion};
 use temblor_solver::{MemoryPlan, Survey, plan_options};
 
+use crate::backends;
 use crate::runfile::Job;
 
 /// Error of the phase velocity above which a run is warned of: at the peak frequency.
@@ -26,8 +27,10 @@ pub struct Facts {
     pub variant_why: String,
     /// What will be allocated.
     pub memory: MemoryPlan,
-    /// Memory that the device says a process may use, bytes.
+    /// Memory for the plan, bytes: the device's, or the host's where they are one.
     pub available: u64,
+    /// Whether the solver's share is taken from the same memory.
+    pub shared_memory: bool,
     /// Largest relative error of the phase velocity at the peak frequency and smallest wave speed.
     pub velocity_error_at_peak: f64,
     /// The same at the highest frequency.
@@ -53,19 +56,35 @@ impl Facts {
             None => format!("{id} prefers {first} for this problem"),
         };
         let memory = MemoryPlan::new(backend, survey, &options, job.snapshots.as_ref())?;
+        let on_host = backends::on_host(id);
         let at = |hz| velocity_error(survey, hz);
         let mut facts = Self {
             options,
             variant: chosen,
             variant_why,
             memory,
-            available: backend.device().memory,
+            available: if on_host { backends::host_memory() } else { backend.device().memory },
+            shared_memory: on_host,
             velocity_error_at_peak: at(survey.band.peak_hz),
             velocity_error_at_max: at(survey.band.max_hz),
             warnings: job.notes.clone(),
         };
         facts.doubts(survey);
         Ok(facts)
+    }
+
+    /// Compares what will be allocated with what is available.
+    ///
+    /// # Errors
+    /// [`temblor_solver::Error::OutOfMemory`].
+    pub fn check_memory(&self) -> temblor_solver::Result<()> {
+        if self.shared_memory {
+            return self.memory.check(self.available);
+        }
+        let solver = MemoryPlan { plan: Vec::new(), solver: self.memory.solver.clone() };
+        let plan = MemoryPlan { plan: self.memory.plan.clone(), solver: Vec::new() };
+        plan.check(self.available)?;
+        solver.check(backends::host_memory())
     }
 
     fn doubts(&mut self, survey: &Survey) {

@@ -41,7 +41,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
     }
     output::check_traces(&job.output, &job.survey)?;
     output::check_folders(&job.output)?;
-    facts.memory.check(facts.available)?;
+    facts.check_memory()?;
     println!("ready: `temblor run {}`", args.file.path.display());
     Ok(())
 }

@@ -57,7 +57,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     for warning in &facts.warnings {
         tracing::warn!("{warning}");
     }
-    facts.memory.check(facts.available)?;
+    facts.check_memory()?;
     let fingerprint = fingerprint(&job, backend.as_ref(), &facts);
     let start = match (args.resume, args.force) {
         (true, _) => Start::Resume,

@@ -148,6 +148,10 @@ impl WaveSpeed for Layered {
         let [_, ny, nz] = self.grid.shape;
         Ok(Array3::from_shape_fn((count, ny, nz), |(_, _, k)| self.column[k]))
     }
+
+    fn column(&self) -> Option<&[f32]> {
+        Some(&self.column)
+    }
 }
 
 /// Layers by their tops or thicknesses. An interface acts midway between the last node above and

@@ -103,6 +103,19 @@ impl RawTraces {
         Ok(())
     }
 
+    /// Number of recorded steps before the first at which a receiver has more than `limit`, or no
+    /// number at all.
+    #[must_use]
+    pub fn sound_steps(&self, limit: f64) -> usize {
+        let bad = |value: f64| !value.is_finite() || value.abs() > limit;
+        (0..self.recorded)
+            .find(|&step| match &self.samples {
+                TraceSamples::F32(all) => all.column(step).iter().any(|&v| bad(v.into())),
+                TraceSamples::F64(all) => all.column(step).iter().any(|&v| bad(v)),
+            })
+            .unwrap_or(self.recorded)
+    }
+
     /// Sets all samples from step `from` on to zero.
     pub fn clear_from(&mut self, from: usize) {
         let columns = s![.., from.min(self.recorded)..];

@@ -40,6 +40,11 @@ impl Watch {
         Self { largest, largest_in_layers, silent_after, peak_while_firing: 0.0 }
     }
 
+    /// Largest |p| of a sound wavefield.
+    pub(crate) const fn limit(&self) -> f64 {
+        self.largest
+    }
+
     /// Whether a finding is that of a sound wavefield.
     pub(crate) fn accepts(&mut self, health: &Health) -> bool {
         let sound = health.first_bad.is_none()

@@ -67,7 +67,8 @@ pub fn run(
 ) -> Result<Summary> {
     let start = Instant::now();
     let mut timings = Timings::default();
-    let mut plan = backend.propagator(&survey.problem, options)?;
+    let plan = timings.planning.time(|| backend.propagator(&survey.problem, options));
+    let mut plan = plan?;
     let variant = plan.variant().clone();
     timings.upload.time(|| speed::upload(model, &survey.padding, plan.as_mut()))?;
     let mut done = 0;
@@ -117,7 +118,6 @@ impl ShotRun<'_> {
         let end = self.survey.steps() as u64;
         let pass = u64::from(self.plan.variant().steps_per_pass.max(1));
         let mut chunk = pass;
-        let mut healthy = self.plan.step();
         let mut pending: Option<(u64, Ticket)> = None;
         let mut saved = Instant::now();
         while self.plan.step() < end {
@@ -132,9 +132,8 @@ impl ShotRun<'_> {
             if let Some(ticket) = pending.take() {
                 self.keep_snapshot(ticket, sink)?;
             }
-            if step.is_multiple_of(self.control.health_every) || step == end {
-                self.check_health(&mut watch, healthy, sink)?;
-                healthy = step;
+            if self.check_is_due(step) || step == end {
+                self.check_health(&mut watch, sink)?;
             }
             if self.snapshot_is_due(step) {
                 let region = self.control.snapshots.expect("one is due").region;
@@ -205,8 +204,7 @@ impl ShotRun<'_> {
 
     /// The next step at which something is due.
     fn next_stop(&self, step: u64, end: u64) -> u64 {
-        let every = self.control.health_every.max(1);
-        let check = (step / every + 1) * every;
+        let check = (step + 1..).find(|&at| self.check_is_due(at)).unwrap_or(end);
         let snapshot = self
             .control
             .snapshots
@@ -234,6 +232,12 @@ impl ShotRun<'_> {
         Ok(())
     }
 
+    /// Regular checks, and early ones at powers of two: what is wrong from the start grows fast.
+    fn check_is_due(&self, step: u64) -> bool {
+        let every = self.control.health_every.max(1);
+        step.is_multiple_of(every) || (step < every && step >= 8 && step.is_power_of_two())
+    }
+
     fn snapshot_is_due(&self, step: u64) -> bool {
         self.control.snapshots.is_some_and(|plan| plan.steps.binary_search(&step).is_ok())
     }
@@ -256,7 +260,7 @@ impl ShotRun<'_> {
         Ok(())
     }
 
-    fn check_health(&mut self, watch: &mut Watch, healthy: u64, sink: &mut dyn Sink) -> Result<()> {
+    fn check_health(&mut self, watch: &mut Watch, sink: &mut dyn Sink) -> Result<()> {
         let start = Instant::now();
         let health = self.plan.health()?;
         self.timings.health.add(start.elapsed());
@@ -264,10 +268,10 @@ impl ShotRun<'_> {
             return Ok(());
         }
         let error = health::unstable(self.plan, &self.survey.problem, self.shot, &health, watch)?;
-        // What was recorded since the last sound check may already be ruined.
-        self.raw.clear_from(usize::try_from(healthy).expect("steps fit the raw traces"));
+        let sound = self.raw.sound_steps(watch.limit());
+        self.raw.clear_from(sound);
         let gather = self.raw.resample(&self.survey.resampler);
-        if let Err(source) = sink.partial(self.shot, &gather, healthy) {
+        if let Err(source) = sink.partial(self.shot, &gather, sound as u64) {
             tracing::warn!("the traces so far could not be kept: {source}");
         }
         Err(error)

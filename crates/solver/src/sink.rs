@@ -31,7 +31,7 @@ pub trait Sink {
     /// Whatever writing meets.
     fn gather(&mut self, shot: &Shot, gather: &Gather) -> Result<(), BoxError>;
 
-    /// Takes the traces up to `step` of a shot that became unstable; later samples are zero.
+    /// Takes the traces of a shot that became unstable; from `step` on they are zero.
     ///
     /// # Errors
     /// Whatever writing meets.

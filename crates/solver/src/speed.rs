@@ -20,6 +20,12 @@ pub trait WaveSpeed {
     /// # Errors
     /// Whatever reading meets.
     fn planes(&mut self, start: usize, count: usize) -> Result<Array3<f32>, BoxError>;
+
+    /// The model with x and y left out, where the wave speed depends on depth alone, m/s: [`scan`]
+    /// then needs no pass over the nodes.
+    fn column(&self) -> Option<&[f32]> {
+        None
+    }
 }
 
 /// What a pass over a model finds.
@@ -29,7 +35,7 @@ pub struct SpeedRange {
     pub min: f64,
     /// Largest wave speed, m/s.
     pub max: f64,
-    /// CRC-32 of the values as little-endian f32, z fastest.
+    /// CRC-32 of the values as little-endian f32, z fastest; of one column where that is all.
     pub checksum: u32,
 }
 
@@ -51,6 +57,10 @@ pub fn slab_bytes(padding: &Padding) -> u64 {
 /// [`Error::BadWaveSpeed`] at the first value that is not positive and finite; [`Error::Model`] if
 /// reading fails.
 pub fn scan(model: &mut dyn WaveSpeed) -> Result<SpeedRange> {
+    if let Some(column) = model.column() {
+        let mut column = Column(column.to_vec());
+        return scan(&mut column);
+    }
     let shape = model.shape();
     let step = planes_per_slab(shape);
     let (mut min, mut max) = (f32::INFINITY, 0.0_f32);
@@ -75,6 +85,19 @@ pub fn scan(model: &mut dyn WaveSpeed) -> Result<SpeedRange> {
         }
     }
     Ok(SpeedRange { min: min.into(), max: max.into(), checksum: checksum.finalize() })
+}
+
+/// A single column of nodes.
+struct Column(Vec<f32>);
+
+impl WaveSpeed for Column {
+    fn shape(&self) -> [usize; 3] {
+        [1, 1, self.0.len()]
+    }
+
+    fn planes(&mut self, _: usize, count: usize) -> Result<Array3<f32>, BoxError> {
+        Ok(Array3::from_shape_fn((count, 1, self.0.len()), |(_, _, k)| self.0[k]))
+    }
 }
 
 /// Uploads the model with its edges continued into the layers.

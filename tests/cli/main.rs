@@ -1,0 +1,9 @@
+//! The command line from outside: good runs, bad input, and what survives a crash.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod memory;
+mod runs;
+mod support;
+mod survival;
