@@ -49,7 +49,7 @@ fn the_template_of_init_checks_and_runs_as_it_is() {
     folder.temblor(&["check", "shot.toml"]).says(0, &[]);
     assert_eq!(folder.names(), ["run.toml", "shot.toml"], "check writes nothing");
     folder.temblor(&["run", "shot.toml"]).says(0, &[]);
-    assert_eq!(folder.names(), ["run.toml", "shot.json", "shot.sgy", "shot.toml"]);
+    assert_eq!(folder.names(), ["run.toml", "shot.json", "shot.png", "shot.sgy", "shot.toml"]);
     // 3600 bytes of file headers; 151 traces of 240 bytes and 376 samples.
     assert_eq!(folder.read("shot.sgy").len(), 3600 + 151 * (240 + 4 * 376));
 }

@@ -82,7 +82,7 @@ pub struct ShowArgs {
 /// Draws the picture and prints where it is.
 ///
 /// # Errors
-/// Bad input ([`Failure::BadInput`] or an error of `temblor_io`), or a picture that cannot be
+/// Bad input ([`crate::exit::Failure::BadInput`] or an error of `temblor_io`), or a picture that cannot be
 /// written.
 pub fn run(args: &ShowArgs) -> Result<()> {
     let output = args.output.clone().unwrap_or_else(|| args.file.with_extension("png"));
@@ -177,27 +177,12 @@ fn draw_segy(args: &ShowArgs) -> Result<Image> {
         row.assign(&ndarray::Array1::from(reader.samples_of(trace)?));
         headers.push(reader.header(trace)?.decode());
     }
-    let along = |name: &str, value: &dyn Fn(usize) -> f64| {
-        let values: Vec<f64> = (0..headers.len()).map(value).collect();
-        evenly_spaced(&values)
-            .then(|| Horizontal::Length(name.to_owned(), values[0], values[values.len() - 1]))
-    };
-    let horizontal = along("Receiver x", &|n| headers[n].receiver[0])
-        .or_else(|| along("Receiver y", &|n| headers[n].receiver[1]))
-        .or_else(|| along("Receiver depth", &|n| headers[n].receiver[2]))
-        .unwrap_or(Horizontal::Number(from as u64 + 1, to as u64));
+    let receivers: Vec<_> = headers.iter().map(|header| header.receiver).collect();
+    let horizontal = Horizontal::of_receivers(&receivers, from as u64 + 1);
     let what =
         if shots.len() > 1 { format!("shot {shot} of {}", shots.len()) } else { String::new() };
     let interval = Some(reader.sample_interval()).filter(|&dt| dt > 0.0);
     gather(args, &what, &samples, headers[0].delay, interval, horizontal)
-}
-
-/// At least two different values, one distance within half a per cent.
-fn evenly_spaced(values: &[f64]) -> bool {
-    let [first, .., last] = values else { return false };
-    let step = (last - first) / (values.len() - 1) as f64;
-    let on_line = |(n, v): (usize, &f64)| (v - first - n as f64 * step).abs() <= 0.005 * step.abs();
-    step.abs() > 0.0 && values.iter().enumerate().all(on_line)
 }
 
 fn listed(shots: &[i32]) -> String {

@@ -7,6 +7,7 @@
 mod journal;
 mod leftovers;
 mod npy_rows;
+mod picture;
 pub mod report;
 mod trace_file;
 
@@ -44,6 +45,7 @@ pub struct Outputs {
     /// The growing file of a run with one file for all shots.
     growing: Option<TraceFile>,
     resuming: bool,
+    first_shot: u32,
 }
 
 /// What [`Outputs::open`] finds.
@@ -93,7 +95,9 @@ impl Outputs {
         // The journal is locked from here on: no other run of these names is under way.
         leftovers::remove(spec);
         let resuming = !journal.is_new();
-        let mut outputs = Self { spec: spec.clone(), geometry, journal, growing: None, resuming };
+        let first_shot = survey.shots[0].id;
+        let mut outputs =
+            Self { spec: spec.clone(), geometry, journal, growing: None, resuming, first_shot };
         if !resuming {
             let _ = std::fs::remove_file(outputs.checkpoint_path());
         }
@@ -147,6 +151,17 @@ impl Outputs {
         with_suffix(&file_for_all(&self.spec), ".checkpoint")
     }
 
+    fn draw(&self, shot: &Shot, gather: &Gather) -> Result<(), BoxError> {
+        let Some(path) = &self.spec.picture else { return Ok(()) };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let every = name.contains(SHOT_PLACEHOLDER);
+        if !every && shot.id != self.first_shot {
+            return Ok(());
+        }
+        let path = path.with_file_name(name.replace(SHOT_PLACEHOLDER, &format!("{:04}", shot.id)));
+        picture::write(&path, &file_of(&self.spec, shot.id), shot, gather)
+    }
+
     fn checkpoint_head(&self, shot: &Shot) -> String {
         format!("temblor checkpoint {} shot {}\n", self.journal.fingerprint().digest(), shot.id)
     }
@@ -154,6 +169,8 @@ impl Outputs {
 
 impl Sink for Outputs {
     fn gather(&mut self, shot: &Shot, gather: &Gather) -> Result<(), BoxError> {
+        // First, so that a shot that the journal calls finished has its picture.
+        self.draw(shot, gather)?;
         if let Some(growing) = &mut self.growing {
             growing.append(&self.geometry, shot, gather)?;
             growing.sync()?;
@@ -295,6 +312,7 @@ pub fn check_traces(spec: &OutputSpec, survey: &Survey) -> Result<(), Failure> {
 pub fn check_folders(spec: &OutputSpec) -> Result<(), Failure> {
     let mut folders = vec![parent_of(&spec.traces)];
     folders.extend(spec.report.as_deref().map(parent_of));
+    folders.extend(spec.picture.as_deref().map(parent_of));
     folders.extend(spec.snapshots.as_ref().map(|(.., folder)| folder.as_path()));
     for folder in folders {
         let unusable = |why: &dyn std::fmt::Display| {

@@ -77,6 +77,7 @@ struct Performance {
 
 #[derive(Debug, Serialize)]
 struct Seconds {
+    planning: f64,
     upload: f64,
     time_loop: f64,
     recording: f64,
@@ -187,6 +188,7 @@ impl<'a> Report<'a> {
                 grid_points,
                 steps_done: t.point_steps as f64 / grid_points as f64,
                 seconds: Seconds {
+                    planning: t.planning.seconds(),
                     upload: t.upload.seconds(),
                     time_loop: stepping,
                     recording: t.recording.seconds(),

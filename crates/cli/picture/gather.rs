@@ -28,6 +28,29 @@ pub enum Horizontal {
     Number(u64, u64),
 }
 
+impl Horizontal {
+    /// The first axis along which receivers at `positions`, m, are evenly spaced; else numbers from
+    /// `first`.
+    #[must_use]
+    pub fn of_receivers(positions: &[[f64; 3]], first: u64) -> Self {
+        for (a, name) in ["Receiver x", "Receiver y", "Receiver depth"].into_iter().enumerate() {
+            let values: Vec<f64> = positions.iter().map(|position| position[a]).collect();
+            if evenly_spaced(&values) {
+                return Self::Length(name.to_owned(), values[0], values[values.len() - 1]);
+            }
+        }
+        Self::Number(first, first + positions.len().saturating_sub(1) as u64)
+    }
+}
+
+/// At least two different values, one distance within half a per cent.
+fn evenly_spaced(values: &[f64]) -> bool {
+    let [first, .., last] = values else { return false };
+    let step = (last - first) / (values.len() - 1) as f64;
+    let on_line = |(n, v): (usize, &f64)| (v - first - n as f64 * step).abs() <= 0.005 * step.abs();
+    step.abs() > 0.0 && values.iter().enumerate().all(on_line)
+}
+
 /// A gather: samples of shape (trace, time).
 #[derive(Debug)]
 pub struct Gather<'a> {

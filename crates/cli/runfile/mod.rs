@@ -47,6 +47,8 @@ pub struct OutputSpec {
     pub format: TraceFormat,
     /// Report, JSON.
     pub report: Option<PathBuf>,
+    /// Picture of the first shot's gather, PNG, or of every shot's.
+    pub picture: Option<PathBuf>,
     /// Snapshots: what, format, folder.
     pub snapshots: Option<(SnapshotSpec, SnapshotFormat, PathBuf)>,
     /// Wall time between checkpoints.
@@ -212,8 +214,16 @@ fn output_spec(table: &OutputTable, folder: &Path) -> anyhow::Result<OutputSpec>
         }
     };
     let report = table.report.as_ref().map(|report| folder.join(report));
-    if report.as_ref() == Some(&traces) {
-        let message = "[output] traces and report are the same file: give two names";
+    let picture = table.picture.as_ref().map(|picture| folder.join(picture));
+    if let Some(picture) = &picture
+        && picture.extension().is_none_or(|e| !e.eq_ignore_ascii_case("png"))
+    {
+        let name = picture.display();
+        let message = format!("[output] picture = \"{name}\": the name must end in .png");
+        return Err(Failure::input(message).into());
+    }
+    if report.as_ref().is_some_and(|report| *report == traces || picture.as_ref() == Some(report)) {
+        let message = "[output] report has the name of another output: give it its own";
         return Err(Failure::input(message).into());
     }
     let snapshots = table.snapshots.as_ref().map(|snapshots| {
@@ -237,5 +247,5 @@ fn output_spec(table: &OutputTable, folder: &Path) -> anyhow::Result<OutputSpec>
         })
     });
     let checkpoint = checkpoint.transpose()?;
-    Ok(OutputSpec { traces, format, report, snapshots, checkpoint })
+    Ok(OutputSpec { traces, format, report, picture, snapshots, checkpoint })
 }

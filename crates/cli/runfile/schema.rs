@@ -344,6 +344,8 @@ pub struct OutputTable {
     pub traces: PathBuf,
     /// The report, JSON.
     pub report: Option<PathBuf>,
+    /// A picture of the gather, PNG: of the first shot, or with `{id}` in the name of every shot.
+    pub picture: Option<PathBuf>,
     /// Snapshots of the wavefield.
     pub snapshots: Option<SnapshotTable>,
     /// Wall time between checkpoints of a running shot, s.

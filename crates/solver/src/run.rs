@@ -67,7 +67,8 @@ pub fn run(
 ) -> Result<Summary> {
     let start = Instant::now();
     let mut timings = Timings::default();
-    let mut plan = backend.propagator(&survey.problem, options)?;
+    let plan = timings.planning.time(|| backend.propagator(&survey.problem, options));
+    let mut plan = plan?;
     let variant = plan.variant().clone();
     timings.upload.time(|| speed::upload(model, &survey.padding, plan.as_mut()))?;
     let mut done = 0;

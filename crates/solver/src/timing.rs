@@ -30,6 +30,8 @@ impl Phase {
 /// Wall time by phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timings {
+    /// Making the plan: allocating its fields.
+    pub planning: Phase,
     /// Reading, padding and uploading the model.
     pub upload: Phase,
     /// Time steps, with injection and recording on the device.
