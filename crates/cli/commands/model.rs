@@ -11,7 +11,7 @@ use super::make_model::{MakeArgs, make};
 use super::volume_args::{ElementName, VolumeArgs, bad_input, parse_spacing};
 
 /// Bytes of a slab; models of any size are handled in pieces of about this.
-const SLAB_BYTES: usize = 64 << 20;
+const SLAB_BYTES: usize = 32 << 20;
 
 /// Arguments of `temblor model`.
 #[derive(Debug, Clone, Args)]

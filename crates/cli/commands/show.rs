@@ -82,7 +82,7 @@ pub struct ShowArgs {
 /// Draws the picture and prints where it is.
 ///
 /// # Errors
-/// Bad input ([`Failure::BadInput`] or an error of `temblor_io`), or a picture that cannot be
+/// Bad input ([`crate::exit::Failure::BadInput`] or an error of `temblor_io`), or a picture that cannot be
 /// written.
 pub fn run(args: &ShowArgs) -> Result<()> {
     let output = args.output.clone().unwrap_or_else(|| args.file.with_extension("png"));

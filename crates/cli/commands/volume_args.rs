@@ -100,6 +100,9 @@ impl VolumeArgs {
             header_bytes: self.skip,
         };
         match Volume::open(path, &options) {
+            Err(_) if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("vti")) => {
+                bail!("{}: vti files are written, not read: use npy", path.display())
+            }
             Err(temblor_io::Error::Invalid { what, .. }) if what == "the shape" => {
                 bail!(
                     "{} is not npy, so its shape must be given: --shape nx,ny,nz (z fastest)",

@@ -86,10 +86,10 @@ impl Faults {
                 &mut random,
             ),
             faults,
-            fold: Noise::new(&mut random, [0.6 * width, width, f64::INFINITY]),
+            fold: Noise::new(&mut random, 8, [0.6 * width, width, f64::INFINITY]),
             fold_height: 0.05 * depth,
             unconformity,
-            relief: Noise::new(&mut random, [0.4 * width, width, f64::INFINITY]),
+            relief: Noise::new(&mut random, 6, [0.4 * width, width, f64::INFINITY]),
         };
         // Neighbours are not of one age.
         for n in (1..this.faults.len()).rev() {
@@ -166,7 +166,7 @@ impl Fault {
             strike: random.random_range(-0.4..0.4),
             slope: side / dip.tan(),
             throw: depth * random.random_range(0.03..0.1),
-            bend: Noise::new(random, [f64::INFINITY, width, depth]),
+            bend: Noise::new(random, 4, [f64::INFINITY, width, depth]),
             bend_width: 0.015 * width,
         }
     }

@@ -5,8 +5,6 @@ use std::f64::consts::TAU;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-const WAVES: usize = 12;
-
 /// A random function with mean 0 and about unit range.
 #[derive(Debug, Clone)]
 pub(super) struct Noise {
@@ -14,13 +12,14 @@ pub(super) struct Noise {
 }
 
 impl Noise {
-    /// Wavelengths around `wavelength` (x, y, z), m; an infinite one leaves the axis out.
-    pub(super) fn new(random: &mut ChaCha8Rng, wavelength: [f64; 3]) -> Self {
+    /// As many waves, of wavelengths around `wavelength` (x, y, z), m; an infinite one leaves the
+    /// axis out.
+    pub(super) fn new(random: &mut ChaCha8Rng, waves: usize, wavelength: [f64; 3]) -> Self {
         let mut wave = || {
             let number = wavelength.map(|l| TAU / l * random.random_range(-1.5..1.5));
             (number, random.random_range(0.0..TAU))
         };
-        Self { waves: (0..WAVES).map(|_| wave()).collect() }
+        Self { waves: (0..waves).map(|_| wave()).collect() }
     }
 
     /// Value at a position, about -1 to 1.
@@ -30,7 +29,7 @@ impl Noise {
             (angle + phase).cos()
         };
         // The sum of n cosines has a standard deviation of sqrt(n/2); two of them are the range.
-        self.waves.iter().map(one).sum::<f64>() / (2.0 * (WAVES as f64 / 2.0).sqrt())
+        self.waves.iter().map(one).sum::<f64>() / (2.0 * self.waves.len() as f64).sqrt()
     }
 }
 

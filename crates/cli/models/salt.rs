@@ -56,12 +56,12 @@ impl Salt {
             depth,
             radius: 0.2 * width.min(2.5 * depth),
             water: recipe.water,
-            floor: Noise::new(&mut random, [0.5 * long, 0.5 * long, f64::INFINITY]),
+            floor: Noise::new(&mut random, 8, [0.5 * long, 0.5 * long, f64::INFINITY]),
             beds: (0..beds).map(|_| random.random_range(-220.0..220.0)).collect(),
             bed_thickness: depth / f64::from(beds),
-            fold: Noise::new(&mut random, [0.7 * long, 0.7 * long, f64::INFINITY]),
-            skin: Noise::new(&mut random, [0.4 * depth; 3]),
-            basement: Noise::new(&mut random, [0.6 * long, 0.6 * long, f64::INFINITY]),
+            fold: Noise::new(&mut random, 8, [0.7 * long, 0.7 * long, f64::INFINITY]),
+            skin: Noise::new(&mut random, 16, [0.4 * depth; 3]),
+            basement: Noise::new(&mut random, 8, [0.6 * long, 0.6 * long, f64::INFINITY]),
         }
     }
 
@@ -105,7 +105,8 @@ impl Salt {
         let above = (0.36 - place).max(place - 0.95).max(0.0);
         let stem = distance / stem_width - 1.0 + 10.0 * above;
         let whole = blend(blend(cap, stem), pillow);
-        whole + 0.16 * self.skin.at(position) < 0.0
+        // The skin is rough by at most the sum of its waves; far from it the answer is plain.
+        whole < 0.5 && whole + 0.16 * self.skin.at(position) < 0.0
     }
 }
 

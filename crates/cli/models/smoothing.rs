@@ -1,6 +1,7 @@
 //! Sampling a model on a grid, slab by slab, with Gaussian smoothing if wanted.
 
-use ndarray::{Array3, Axis, s};
+use ndarray::{Array3, Axis};
+use rayon::prelude::*;
 
 use super::Earth;
 
@@ -31,11 +32,16 @@ impl Sampler {
             let node = [start + i, j, k];
             std::array::from_fn(|a| (node[a] as f64 - margin[a] as f64) * self.spacing[a])
         };
-        let mut values = Array3::from_shape_fn(size, |node| {
-            let mut position: [f64; 3] = position(node);
-            // The surface layer goes on above the surface, so that smoothing does not lower it.
-            position[2] = position[2].max(0.0);
-            self.earth.speed(position)
+        let mut values = Array3::zeros(size);
+        // A new array lies in a row; the planes are cut from it, as ndarray has no parallel loop here.
+        let row = values.as_slice_mut().unwrap_or_default();
+        row.par_chunks_mut(size[1] * size[2]).enumerate().for_each(|(i, plane)| {
+            for (n, value) in plane.iter_mut().enumerate() {
+                let mut position: [f64; 3] = position((i, n / size[2], n % size[2]));
+                // The surface layer goes on above the surface, so that smoothing does not lower it.
+                position[2] = position[2].max(0.0);
+                *value = self.earth.speed(position);
+            }
         });
         for a in 0..3 {
             values = convolve(&values, a, &kernels[a]);
@@ -71,13 +77,14 @@ fn convolve(values: &Array3<f64>, axis: usize, kernel: &[f64]) -> Array3<f64> {
     for (n, &weight) in kernel.iter().enumerate().skip(1) {
         sum.scaled_add(weight, &part(n));
     }
-    sum.slice_move(s![.., .., ..])
+    sum
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::models::{Gradient, Layers};
+    use ndarray::s;
 
     fn sampler(earth: Earth, smoothing: f64) -> Sampler {
         Sampler { earth, shape: [7, 3, 40], spacing: [10.0, 20.0, 5.0], smoothing }

@@ -249,8 +249,18 @@ impl Volume {
         let disk: [usize; 3] = axes.map(|a| self.shape[a]);
         let from: [usize; 3] = axes.map(|a| start[a]);
         let size: [usize; 3] = axes.map(|a| shape[a]);
-        let mut target = out.view_mut().permuted_axes(axes);
         let mut reader = RowReader { volume: self, bytes: Vec::new(), values: Vec::new() };
+        if let (false, true, Some(whole)) =
+            (self.fortran, shape[1..] == self.shape[1..], out.as_slice_mut())
+        {
+            // Whole planes lie in a row on disk and in memory.
+            let begin = (start[0] * disk[1] * disk[2]) as u64;
+            reader.read(begin, whole.len(), |at, part| {
+                whole[at..at + part.len()].copy_from_slice(part);
+            })?;
+            return Ok(out);
+        }
+        let mut target = out.view_mut().permuted_axes(axes);
         // Rows of the region that lie near each other are read together with what is between them.
         let group = (BUFFER_BYTES / (disk[2] * self.element.bytes()).max(1)).clamp(1, size[1]);
         for i in 0..size[0] {
@@ -413,15 +423,20 @@ fn raw_remedy(shape: [usize; 3], element: Element, bytes: u64) -> String {
         let extra = (found - count) * element.bytes() as u64;
         return format!("{extra} bytes more: if they are a header, skip them (header bytes)");
     }
-    let fits = |plane: u64| plane > 0 && found.is_multiple_of(plane);
-    if fits(ny * nz) {
-        return format!("shape ({}, {ny}, {nz}) would fit", found / (ny * nz));
+    // The length of one axis that would make up the file, given the other two.
+    let length = |a: u64, b: u64| {
+        a.checked_mul(b)
+            .filter(|&plane| plane > 0 && found.is_multiple_of(plane))
+            .map(|p| found / p)
+    };
+    if let Some(nx) = length(ny, nz) {
+        return format!("shape ({nx}, {ny}, {nz}) would fit");
     }
-    if fits(nx * nz) {
-        return format!("shape ({nx}, {}, {nz}) would fit", found / (nx * nz));
+    if let Some(ny) = length(nx, nz) {
+        return format!("shape ({nx}, {ny}, {nz}) would fit");
     }
-    if fits(nx * ny) {
-        return format!("shape ({nx}, {ny}, {}) would fit", found / (nx * ny));
+    if let Some(nz) = length(nx, ny) {
+        return format!("shape ({nx}, {ny}, {nz}) would fit");
     }
     format!("the file holds {found} {} elements: check the shape", element.name())
 }

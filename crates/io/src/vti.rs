@@ -26,7 +26,7 @@ pub struct VtiHeader {
 /// Writes a volume that is in memory, shape (nx, ny, nz).
 ///
 /// # Errors
-/// As [`write_with`].
+/// [`Error::DiskFull`], [`Error::Io`], or [`Error::Invalid`] for an empty or another shape.
 pub fn write(
     path: impl AsRef<Path>,
     header: &VtiHeader,
