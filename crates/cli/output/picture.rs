@@ -37,7 +37,7 @@ pub(super) fn write(
         interval: Some(gather.interval),
         horizontal: Horizontal::of_receivers(&shot.receivers, 1),
         clip: clip_level(samples.iter().copied(), CLIP_PERCENT),
-        label: "Pressure".to_owned(),
+        label: "Pressure (Pa)".to_owned(),
         style: Style::Density,
         colours: Colours::Grey,
     }
