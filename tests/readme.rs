@@ -1,5 +1,7 @@
 //! What the README says of the backends is what they say of themselves.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fmt::Write;
 
 use temblor::backend::Backend;
