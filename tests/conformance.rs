@@ -4,13 +4,14 @@
 
 use rstest::rstest;
 use temblor::backend::Backend;
-use temblor::conformance::{Family, Verdict, checks, judge};
-use temblor::cpu::ReferenceBackend;
-use temblor::physics::{Boundaries, Boundary, Grid, WaveProblem};
+use temblor::conformance::{Family, Verdict, checks, judge, setup};
+use temblor::cpu::{CpuBackend, Isa, ReferenceBackend};
+use temblor::physics::{Arithmetic, Boundaries, Boundary, Face, Grid, WaveProblem};
 
 fn backend(id: &str) -> Box<dyn Backend> {
     match id {
         "cpu-ref" => Box::new(ReferenceBackend::new()),
+        "cpu" => Box::new(CpuBackend::new()),
         _ => panic!("backend {id} is not known here"),
     }
 }
@@ -24,7 +25,7 @@ fn variants(backend: &dyn Backend) -> Vec<String> {
 
 #[rstest]
 fn conforms(
-    #[values("cpu-ref")] id: &str,
+    #[values("cpu-ref", "cpu")] id: &str,
     #[values(
         "a_host_array_of_the_wrong_shape_is_refused",
         "a_region_outside_the_grid_is_refused",
@@ -59,7 +60,9 @@ fn conforms(
         "agrees_with_the_oracle_in_cpml_opposite_walls",
         "agrees_with_the_oracle_in_minimods_layer_on_all_faces",
         "agrees_with_the_oracle_in_minimods_layer_opposite_walls",
+        "agrees_with_the_oracle_in_2d",
         "every_tap_of_every_order_is_in_place",
+        "every_tap_of_every_order_is_in_place_in_2d",
         "every_tap_of_the_layers_is_in_place",
         "walls_are_the_mirrored_wavefield",
         "denormals_are_flushed"
@@ -85,6 +88,52 @@ fn conforms(
     }
 }
 
+/// Bits must not depend on how many threads share the work.
+#[rstest]
+fn threads_change_no_bit(#[values("cpu-ref", "cpu")] id: &str) {
+    let mut boundaries = Boundaries::uniform(setup::cpml(6));
+    boundaries.set(Face::ZMin, Boundary::Free);
+    let problem = setup::problem([45, 50, 37], 8, boundaries, Arithmetic::F32);
+    let case = setup::Case::random(&problem.expect("a sound problem"), 7, 11);
+    let backend = backend(id);
+    for variant in variants(backend.as_ref()) {
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let run = pool.expect("a pool").install(|| case.run(backend.as_ref(), &variant));
+            run.expect("a run")
+        };
+        let one = run(1);
+        for threads in [2, 3, 5] {
+            assert!(one.differing(&run(threads)) == 0.0, "{id}/{variant}, {threads} threads");
+        }
+    }
+}
+
+/// What the fastest instruction set shows in the matrix, the others must show too.
+#[rstest]
+fn every_instruction_set_conforms(
+    #[values(
+        "splitting_a_run_changes_no_bit",
+        "agrees_with_the_oracle_between_walls_of_different_kinds",
+        "agrees_with_the_oracle_in_cpml_under_a_free_surface",
+        "agrees_with_the_oracle_in_minimods_layer_opposite_walls",
+        "every_tap_of_every_order_is_in_place",
+        "every_tap_of_the_layers_is_in_place",
+        "denormals_are_flushed"
+    )]
+    claim: &str,
+) {
+    // The first is the one that CpuBackend::new takes.
+    for isa in Isa::available().into_iter().skip(1) {
+        let backend = CpuBackend::with_isa(isa).expect("an instruction set of this processor");
+        let check = checks().into_iter().find(|check| check.name == claim);
+        for variant in variants(&backend) {
+            let verdict = judge(&backend, &variant, &check.expect("a check"));
+            assert!(matches!(verdict, Verdict::Passed(_)), "{isa:?}/{variant}: {verdict:?}");
+        }
+    }
+}
+
 /// The claims in the matrix above, from its own text, so that none can be forgotten there.
 #[test]
 fn every_check_is_in_the_matrix() {
@@ -94,14 +143,14 @@ fn every_check_is_in_the_matrix() {
     }
 }
 
-/// Variants that capabilities name are the ones that a plain problem lists.
-#[test]
-fn no_variant_escapes_the_matrix() {
+/// The variants that a plain problem lists are among those that capabilities name.
+#[rstest]
+fn no_variant_escapes_the_matrix(#[values("cpu-ref", "cpu")] id: &str) {
     let grid = Grid::new([64, 64, 64], [10.0; 3], [0.0; 3]).expect("a sound grid");
     let boundaries = Boundaries::uniform(Boundary::Zero);
     let problem = WaveProblem::builder(grid, 1e-3).boundaries(boundaries).build();
     let problem = problem.expect("a sound problem");
-    let backend = backend("cpu-ref");
+    let backend = backend(id);
     for variant in backend.variants(&problem).expect("variants") {
         assert!(backend.capabilities().variants.contains(&variant.name), "{}", variant.name);
     }

@@ -27,4 +27,17 @@ impl Unsupported {
 }
 
 /// The table.
-pub const UNSUPPORTED: &[Unsupported] = &[];
+pub const UNSUPPORTED: &[Unsupported] = &[
+    Unsupported {
+        backend: "cpu",
+        variant: Some("wavefront2"),
+        check: "agrees_with_the_oracle_in_2d",
+        why: "its tiles lie along y; a 2-D problem fits the cache and takes `blocked`",
+    },
+    Unsupported {
+        backend: "cpu",
+        variant: Some("wavefront2"),
+        check: "every_tap_of_every_order_is_in_place_in_2d",
+        why: "its tiles lie along y; a 2-D problem fits the cache and takes `blocked`",
+    },
+];

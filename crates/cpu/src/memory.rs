@@ -148,6 +148,7 @@ impl AlignedVec {
         // SAFETY: the shift is below ALIGNMENT, by which the allocation is longer than the data.
         let start = unsafe { base.add(shift) };
         let mut array = Self { base, layout, data: start.cast(), len };
+        ask_for_large_pages(&array);
         array.touch();
         array
     }
@@ -173,6 +174,36 @@ impl AlignedVec {
         });
     }
 }
+
+/// Asks the system to back an array with large pages, before its pages are touched.
+///
+/// Planes of a wavefield lie hundreds of small pages apart, and a virtual machine walks two page
+/// tables: order 8 at 256^3 runs 10 to 15 % faster (two cores of a Xeon of the Sapphire Rapids
+/// family under KVM, `benches/compare.rs`). A refusal is no error.
+#[cfg(target_os = "linux")]
+fn ask_for_large_pages(array: &AlignedVec) {
+    use std::ffi::{c_int, c_void};
+
+    // The one call that the standard library lacks; it links the C library in any case.
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    }
+    const MADV_HUGEPAGE: c_int = 14;
+    const LARGE_PAGE: usize = 2 << 20;
+
+    let bytes = array.layout.size();
+    if bytes < 2 * LARGE_PAGE {
+        return;
+    }
+    let skip = array.base.align_offset(LARGE_PAGE);
+    let whole = bytes.saturating_sub(skip) / LARGE_PAGE * LARGE_PAGE;
+    let start = array.base.wrapping_add(skip);
+    // SAFETY: the range lies in this array's own allocation; the advice changes no contents.
+    let _refused = unsafe { madvise(start.cast(), whole, MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_large_pages(_: &AlignedVec) {}
 
 impl Drop for AlignedVec {
     fn drop(&mut self) {

@@ -16,10 +16,12 @@ type Outcomes = Result<Vec<Outcome>, CheckError>;
 /// Largest error of one step in f32, relative to the largest |p|.
 const PER_STEP: f64 = 1e-6;
 
-/// Shapes and steps: no multiple of a vector or a tile, a cube of them, two axes shorter than the
-/// stencil, and 2-D. Seven steps are odd for every number of fused steps.
-const SHAPES: [([usize; 3], u32); 4] =
-    [([33, 17, 65], 7), ([64, 64, 64], 5), ([7, 5, 200], 7), ([33, 1, 65], 7)];
+/// Shapes and steps: no multiple of a vector or a tile, a cube of them, and two axes shorter than
+/// the stencil. Seven steps are odd for every number of fused steps.
+const SHAPES: [([usize; 3], u32); 3] = [([33, 17, 65], 7), ([64, 64, 64], 5), ([7, 5, 200], 7)];
+
+/// The same in 2-D, the last one shorter than the stencil.
+const PLANAR: [([usize; 3], u32); 2] = [([33, 1, 65], 7), ([90, 1, 6], 7)];
 
 /// Boundary of a face, given the nodes along its axis.
 type Choice = fn(Face, usize) -> Boundary;
@@ -46,55 +48,103 @@ fn minimod(face: Face, nodes: usize) -> Boundary {
     Boundary::Minimod(Minimod { cells: cells(face, nodes), eta_peak })
 }
 
-pub(super) fn zero(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, |_, _| Boundary::Zero)
+fn with_zero(_: Face, _: usize) -> Boundary {
+    Boundary::Zero
 }
 
-pub(super) fn free(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, |_, _| Boundary::Free)
+fn with_free(_: Face, _: usize) -> Boundary {
+    Boundary::Free
 }
 
-pub(super) fn rigid(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, |_, _| Boundary::Rigid)
+fn with_rigid(_: Face, _: usize) -> Boundary {
+    Boundary::Rigid
 }
 
-pub(super) fn walls(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, |face, _| match face {
+fn with_walls(face: Face, _: usize) -> Boundary {
+    match face {
         Face::XMin | Face::YMax | Face::ZMax => Boundary::Rigid,
         Face::XMax | Face::ZMin => Boundary::Free,
         Face::YMin => Boundary::Zero,
-    })
+    }
 }
 
-pub(super) fn cpml_all(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, cpml)
+fn with_cpml_under_free(face: Face, nodes: usize) -> Boundary {
+    if face == Face::ZMin { Boundary::Free } else { cpml(face, nodes) }
 }
 
-pub(super) fn cpml_free(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, |face, nodes| match face {
-        Face::ZMin => Boundary::Free,
-        _ => cpml(face, nodes),
-    })
-}
-
-pub(super) fn cpml_walls(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, |face, nodes| match face {
+fn with_cpml_opposite_walls(face: Face, nodes: usize) -> Boundary {
+    match face {
         Face::XMax | Face::ZMin => Boundary::Rigid,
         Face::YMin => Boundary::Free,
         _ => cpml(face, nodes),
-    })
+    }
 }
 
-pub(super) fn minimod_all(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, minimod)
-}
-
-pub(super) fn minimod_walls(backend: &dyn Backend, variant: &str) -> Outcomes {
-    agree(backend, variant, |face, nodes| match face {
+fn with_minimod_opposite_walls(face: Face, nodes: usize) -> Boundary {
+    match face {
         Face::XMin | Face::ZMin => Boundary::Free,
         Face::YMax => Boundary::Rigid,
         _ => minimod(face, nodes),
-    })
+    }
+}
+
+pub(super) fn zero(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, with_zero)
+}
+
+pub(super) fn free(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, with_free)
+}
+
+pub(super) fn rigid(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, with_rigid)
+}
+
+pub(super) fn walls(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, with_walls)
+}
+
+pub(super) fn cpml_all(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, cpml)
+}
+
+pub(super) fn cpml_free(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, with_cpml_under_free)
+}
+
+pub(super) fn cpml_walls(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, with_cpml_opposite_walls)
+}
+
+pub(super) fn minimod_all(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, minimod)
+}
+
+pub(super) fn minimod_walls(backend: &dyn Backend, variant: &str) -> Outcomes {
+    agree(backend, variant, &SHAPES, with_minimod_opposite_walls)
+}
+
+/// All choices of boundaries in 2-D.
+pub(super) fn planar(backend: &dyn Backend, variant: &str) -> Outcomes {
+    let choices: [(&str, Choice); 9] = [
+        ("zero", with_zero),
+        ("free", with_free),
+        ("rigid", with_rigid),
+        ("walls", with_walls),
+        ("cpml", cpml),
+        ("cpml under free", with_cpml_under_free),
+        ("cpml opposite walls", with_cpml_opposite_walls),
+        ("minimod", minimod),
+        ("minimod opposite walls", with_minimod_opposite_walls),
+    ];
+    let mut outcomes = Vec::new();
+    for (name, choice) in choices {
+        for mut outcome in agree(backend, variant, &PLANAR, choice)? {
+            outcome.quantity = format!("{name}: {}", outcome.quantity);
+            outcomes.push(outcome);
+        }
+    }
+    Ok(outcomes)
 }
 
 /// The case of one shape and order.
@@ -122,10 +172,15 @@ fn error(run: &Final, oracle: &Final) -> f64 {
     largest(&fields) / scale
 }
 
-fn agree(backend: &dyn Backend, variant: &str, choice: Choice) -> Outcomes {
+fn agree(
+    backend: &dyn Backend,
+    variant: &str,
+    shapes: &[([usize; 3], u32)],
+    choice: Choice,
+) -> Outcomes {
     let reference = ReferenceBackend::new();
     let mut outcomes = Vec::new();
-    for (shape, steps) in SHAPES {
+    for &(shape, steps) in shapes {
         let mut worst = [(0.0, 0), (0.0, 0)];
         for order in (2..=16).step_by(2) {
             let case = case(shape, steps, order, choice)?;

@@ -102,6 +102,19 @@ fn worst(
 }
 
 pub(super) fn run(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, CheckError> {
+    on(backend, variant, |long| vec![[long, long + 1, long + 2], [5, 4, 6]])
+}
+
+pub(super) fn planar(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, CheckError> {
+    on(backend, variant, |long| vec![[long, 1, long + 3], [5, 1, 6]])
+}
+
+/// On shapes that follow from one in which the stencil fits.
+fn on(
+    backend: &dyn Backend,
+    variant: &str,
+    shapes: fn(usize) -> Vec<[usize; 3]>,
+) -> Result<Vec<Outcome>, CheckError> {
     let mut mixed = Boundaries::uniform(Boundary::Zero);
     mixed.set(Face::ZMin, Boundary::Free);
     mixed.set(Face::YMax, Boundary::Rigid);
@@ -115,8 +128,7 @@ pub(super) fn run(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, 
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut outcomes = Vec::new();
     for order in (2..=16).step_by(2) {
-        let long = order + 5;
-        for shape in [[long, long + 1, long + 2], [long, 1, long + 3], [5, 4, 6]] {
+        for shape in shapes(order + 5) {
             for (name, boundaries) in &all {
                 let problem = setup::problem(shape, order, *boundaries, Arithmetic::F32)?;
                 setup::supports(backend, variant, &problem)?;

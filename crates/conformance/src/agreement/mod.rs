@@ -17,9 +17,9 @@ const ROUNDING: f64 = 0.5 * f32::EPSILON as f64;
 /// The family's checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    let fields = "random p, p_prev and c, off-node sources and receivers, four awkward shapes, all \
+    let fields = "random p, p_prev and c, off-node sources and receivers, awkward shapes, all \
                   orders, against cpu-ref in f64 and f32, to 1e-6 of the largest |p| per step";
-    let rows: [(&'static str, &'static str, Run); 13] = [
+    let rows: [(&'static str, &'static str, Run); 15] = [
         ("agrees_with_the_oracle_where_p_is_zero_beyond_all_faces", fields, fields::zero),
         ("agrees_with_the_oracle_between_free_surfaces", fields, fields::free),
         ("agrees_with_the_oracle_between_rigid_walls", fields, fields::rigid),
@@ -29,10 +29,16 @@ pub fn checks() -> Vec<Check> {
         ("agrees_with_the_oracle_in_cpml_opposite_walls", fields, fields::cpml_walls),
         ("agrees_with_the_oracle_in_minimods_layer_on_all_faces", fields, fields::minimod_all),
         ("agrees_with_the_oracle_in_minimods_layer_opposite_walls", fields, fields::minimod_walls),
+        ("agrees_with_the_oracle_in_2d", fields, fields::planar),
         (
             "every_tap_of_every_order_is_in_place",
             "one step of an impulse against the weights, all nodes, within four roundings",
             impulse::run,
+        ),
+        (
+            "every_tap_of_every_order_is_in_place_in_2d",
+            "the same with one node along y",
+            impulse::planar,
         ),
         (
             "every_tap_of_the_layers_is_in_place",

@@ -55,7 +55,7 @@ pub fn checks() -> Vec<Check> {
         ),
         (
             "a_step_is_refused_while_any_wave_speed_is_unset",
-            "never set; then set on all nodes but one",
+            "never set; set on all nodes but one; zero, NaN or infinite on one",
             refusals::unset_wave_speed,
         ),
         (

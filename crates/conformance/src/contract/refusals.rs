@@ -173,6 +173,12 @@ pub(super) fn unset_wave_speed(backend: &dyn Backend, variant: &str) -> Outcomes
     let last = Region { start: [nx - 1, ny - 1, nz - 1], shape: [1; 3], stride: [1; 3] };
     plan.upload(Field::WaveSpeed, last, speed.slice(s![nx - 1.., ny - 1.., nz - 1..]).into())?;
     case.fill(plan.as_mut())?;
+    for bad in [0.0, f32::NAN, f32::INFINITY] {
+        let one = Region { start: [4, 5, 6], shape: [1; 3], stride: [1; 3] };
+        plan.upload(Field::WaveSpeed, one, Array3::from_elem([1; 3], bad).view().into())?;
+        outcomes.push(refused(format!("a step with wave speed {bad}"), plan.advance(1), by));
+        plan.upload(Field::WaveSpeed, one, speed.slice(s![4..5, 5..6, 6..7]).into())?;
+    }
     outcomes.push(undisturbed(backend, variant, &case, plan.as_mut())?);
     Ok(outcomes)
 }

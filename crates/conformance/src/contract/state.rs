@@ -157,13 +157,17 @@ pub(super) fn reset(backend: &dyn Backend, variant: &str) -> Outcomes {
     let case = small()?;
     let mut plan = case.plan(backend, variant)?;
     plan.advance(5)?;
+    let ticket = plan.snapshot(Field::Pressure, case.whole())?;
     plan.reset()?;
+    let dropped = |error: &Error| matches!(error, Error::Invalid { .. });
+    let snapshot = refused("a snapshot from before a reset", plan.wait(ticket), dropped);
     let health = plan.health()?;
     let rest = Final::of(plan.as_mut(), &case)?;
     let still = health.largest == 0.0
         && health.largest_in_layers == 0.0
         && rest.previous.iter().all(|v| *v == 0.0);
     let mut outcomes = vec![
+        snapshot,
         Outcome::law("at rest", still),
         Outcome::law("at step 0", plan.step() == 0 && health.step == 0),
         Outcome::law("samples are dropped", rest.traces.dim().1 == 0),

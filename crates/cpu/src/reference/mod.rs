@@ -19,6 +19,7 @@ use temblor_backend::{
 };
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, Operator, WaveProblem};
 
+use crate::memory::{available_memory, memory_limit};
 use plan::Plan;
 
 /// Backend id.
@@ -40,7 +41,7 @@ impl ReferenceBackend {
             backend: BACKEND.into(),
             name: "host processor, plain loops".into(),
             arch: std::env::consts::ARCH.into(),
-            memory: memory_kilobytes("MemTotal:").map_or(0, |kb| kb * 1024),
+            memory: memory_limit(),
             driver: std::env::consts::OS.into(),
             units: rayon::current_num_threads(),
         };
@@ -101,10 +102,8 @@ impl Backend for ReferenceBackend {
         options: &PlanOptions,
     ) -> Result<Box<dyn Propagator>> {
         let variant = choose_variant(BACKEND, self.variants(problem)?, options)?;
-        let needed = self.footprint(problem, options)?.total();
-        if let Some(available) = memory_kilobytes("MemAvailable:").map(|kb| kb * 1024)
-            && needed > available
-        {
+        let (needed, available) = (self.footprint(problem, options)?.total(), available_memory());
+        if needed > available {
             return Err(Error::OutOfMemory { needed, available });
         }
         Ok(match problem.arithmetic {
@@ -112,11 +111,4 @@ impl Backend for ReferenceBackend {
             _ => Box::new(Plan::<f32>::new(problem, options, variant)),
         })
     }
-}
-
-/// A line of `/proc/meminfo`, kB; nothing where there is no such file.
-fn memory_kilobytes(line: &str) -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let rest = text.lines().find_map(|l| l.strip_prefix(line))?;
-    rest.trim().trim_end_matches(" kB").parse().ok()
 }

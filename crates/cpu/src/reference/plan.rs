@@ -151,12 +151,13 @@ impl<T: Real> Plan<T> {
 
     fn check_wave_speed(&mut self) -> Result<()> {
         if !self.wave_speed_checked {
-            let unset = self.c2dt2.iter().position(|c| c.to_f64().is_nan());
+            let set = |c: f64| c.is_finite() && c > 0.0;
+            let unset = self.c2dt2.iter().position(|c| !set(c.to_f64()));
             if let Some(n) = unset {
                 let [_, ny, nz] = self.layout.shape;
                 let node = [n / (ny * nz), n / nz % ny, n % nz];
                 return Err(Error::Invalid {
-                    what: format!("the wave speed is not set at node {node:?}"),
+                    what: format!("the wave speed is not set, zero or not finite at node {node:?}"),
                     remedy: "upload Field::WaveSpeed on all nodes before the first step".into(),
                 });
             }
@@ -414,6 +415,7 @@ impl<T: Real> Propagator for Plan<T> {
         self.memory().into_iter().for_each(|array| array.fill(T::default()));
         self.step = 0;
         self.drop_samples();
+        self.snapshots.clear();
         self.poison = None;
         Ok(())
     }

@@ -115,7 +115,7 @@ impl Fields {
         }
     }
 
-    /// First node without a wave speed, or whose c^2 dt^2 is zero in single precision.
+    /// First node without a wave speed, or whose c^2 dt^2 is zero or not finite in single precision.
     pub(super) fn node_without_speed(
         &self,
         layout: &Layout,
@@ -125,8 +125,9 @@ impl Fields {
         (0..nx).into_par_iter().find_map_first(|i| {
             (0..ny).find_map(|j| {
                 let row = &self.c2[layout.at_c2(i, j)..][..nz];
-                let zero = |k: &usize| row[*k].to_bits() == 0 && !images.held([i, j, *k]);
-                (0..nz).find(zero).map(|k| [i, j, k])
+                let set = |c: f32| c.is_finite() && c > 0.0;
+                let unset = |k: &usize| !set(row[*k]) && !images.held([i, j, *k]);
+                (0..nz).find(unset).map(|k| [i, j, k])
             })
         })
     }

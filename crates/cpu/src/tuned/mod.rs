@@ -140,7 +140,7 @@ impl Backend for CpuBackend {
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
-        Self::check(problem)?;
+        choose_variant(BACKEND, self.variants(problem)?, options)?;
         let layout = Layout::new(problem);
         let footprint = Footprint::default()
             .with("p", AlignedVec::bytes(layout.len))

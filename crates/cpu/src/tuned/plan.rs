@@ -156,7 +156,9 @@ impl Plan {
         if self.speed_unchecked {
             if let Some(node) = self.fields.node_without_speed(&self.layout, &self.images) {
                 return Err(Error::Invalid {
-                    what: format!("the wave speed at node {node:?} was never set or is zero"),
+                    what: format!(
+                        "the wave speed at node {node:?} was never set, is zero or not finite"
+                    ),
                     remedy: "upload Field::WaveSpeed on all nodes before the first step".into(),
                 });
             }
@@ -344,13 +346,15 @@ impl Propagator for Plan {
         self.check_poison()?;
         // A refused head leaves the plan as it was; past it, half a state is no state.
         let step = StateHead::read(from, BACKEND, &self.variant.name, &self.problem)?;
-        self.step = step;
-        self.first_sample = step;
+        let before = std::mem::replace(&mut self.step, step);
         let parity = self.parity();
         self.fields.restore(&self.layout, parity, from).map_err(|error| {
+            self.step = before;
             self.poison = Some(format!("restoring a state failed: {error}"));
             Error::Io(error)
-        })
+        })?;
+        self.first_sample = step;
+        Ok(())
     }
 
     fn reset(&mut self) -> Result<()> {
