@@ -21,6 +21,14 @@ const fn physics(name: &'static str, about: &'static str, run: Run) -> Check {
     Check { name, family: Family::Physics, about, run }
 }
 
+/// The checks that `verify --quick` leaves out: together more than half of the time.
+pub const SLOW: &[&str] = &[
+    "a_trace_is_the_discrete_greens_function",
+    "amplitudes_do_not_depend_on_the_spacing",
+    "points_off_the_grid_change_no_trace",
+    "cpml_stays_bounded_in_2d",
+];
+
 /// All physics checks.
 #[must_use]
 pub fn physics_checks() -> Vec<Check> {
@@ -31,32 +39,47 @@ pub fn physics_checks() -> Vec<Check> {
             order::eigenmode,
         ),
         physics(
-            "a_3d_trace_is_the_discrete_greens_function",
+            "a_trace_is_the_discrete_greens_function",
             "against the lattice's trace and s(t - r/c) / (4 pi r)",
             homogeneous::greens_3d,
         ),
         physics(
-            "a_2d_trace_is_the_discrete_greens_function",
+            "a_trace_is_the_discrete_greens_function_in_2d",
             "against the lattice's trace and the 2-D solution",
             homogeneous::greens_2d,
         ),
         physics(
             "amplitudes_do_not_depend_on_the_spacing",
+            "3-D, peak at one distance before and after halving the spacing",
+            homogeneous::halving_3d,
+        ),
+        physics(
+            "amplitudes_do_not_depend_on_the_spacing_in_2d",
             "peak at one distance before and after halving the spacing",
-            homogeneous::halving,
+            homogeneous::halving_2d,
         ),
         physics(
             "a_free_surface_is_lloyds_mirror",
+            "3-D, source and receiver under p = 0, against the odd image",
+            mirrors::free_3d,
+        ),
+        physics(
+            "a_free_surface_is_lloyds_mirror_in_2d",
             "source and receiver under p = 0, against the odd image",
-            mirrors::free,
+            mirrors::free_2d,
         ),
         physics(
             "a_rigid_wall_is_an_even_mirror",
-            "source and receiver under a wall half a cell above node 0, against the even image",
-            mirrors::rigid,
+            "3-D, under a wall half a cell above node 0, against the even image",
+            mirrors::rigid_3d,
         ),
         physics(
-            "an_interface_reflects_by_its_coefficient",
+            "a_rigid_wall_is_an_even_mirror_in_2d",
+            "under a wall half a cell above node 0, against the even image",
+            mirrors::rigid_2d,
+        ),
+        physics(
+            "an_interface_reflects_by_its_coefficient_in_2d",
             "two half spaces, normal and oblique plane waves, size and phase",
             reflection::two_layers,
         ),
@@ -87,23 +110,33 @@ pub fn physics_checks() -> Vec<Check> {
         ),
         physics(
             "points_off_the_grid_change_no_trace",
-            "source and receiver moved together by parts of a cell",
-            off_grid::shifts,
+            "3-D, source and receiver moved together by parts of a cell",
+            off_grid::shifts_3d,
         ),
         physics(
-            "cpml_absorbs",
-            "residual of the default layer, 2-D, normal to grazing incidence, dB",
+            "points_off_the_grid_change_no_trace_in_2d",
+            "source and receiver moved together by parts of a cell",
+            off_grid::shifts_2d,
+        ),
+        physics(
+            "cpml_absorbs_in_2d",
+            "residual of the default layer, normal to grazing incidence, dB",
             absorption::cpml,
         ),
         physics(
-            "minimods_layer_absorbs",
-            "residual of the benchmark's layer, 2-D, dB",
+            "minimods_layer_absorbs_in_2d",
+            "residual of the benchmark's layer, dB",
             absorption::minimod,
         ),
         physics(
             "cpml_stays_bounded",
+            "what is left after 4000 steps, random medium, free surface, layers elsewhere",
+            absorption::long_run_3d,
+        ),
+        physics(
+            "cpml_stays_bounded_in_2d",
             "what is left after 100,000 steps, random medium, free surface, layers elsewhere",
-            absorption::long_run,
+            absorption::long_run_2d,
         ),
     ]
 }
