@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{check, completions, devices, init, model, run, show};
+use crate::commands::{check, completions, devices, init, model, run, show, verify};
 use crate::{exit, provenance};
 
 const EXAMPLES: &str = "\
@@ -94,6 +94,8 @@ pub enum Command {
     Show(show::ShowArgs),
     /// Make, describe and convert velocity models
     Model(model::ModelArgs),
+    /// Check the physics on a device: measured beside predicted
+    Verify(verify::VerifyArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
 }

@@ -95,6 +95,15 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Devices(args) => commands::devices::run(args),
         Command::Show(args) => commands::show::run(args),
         Command::Model(args) => commands::model::run(args),
+        Command::Verify(args) => {
+            let backend = backends::open(&args.backend.backend)?;
+            if commands::verify::run(args, backend.as_ref())? {
+                Ok(())
+            } else {
+                let message = "a physics check failed; the table names it";
+                Err(exit::Failure::VerifyFailed(message.into()).into())
+            }
+        }
         Command::Completions(args) => commands::completions::run(args),
     }
 }

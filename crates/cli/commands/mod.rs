@@ -8,4 +8,5 @@ pub mod make_model;
 pub mod model;
 pub mod run;
 pub mod show;
+pub mod verify;
 pub mod volume_args;

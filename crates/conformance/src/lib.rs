@@ -7,11 +7,13 @@
 
 pub mod agreement;
 pub mod contract;
+pub mod physics;
 pub mod setup;
 pub mod unsupported;
 
 use temblor_backend::Backend;
 
+pub use physics::physics_checks;
 pub use unsupported::{UNSUPPORTED, Unsupported};
 
 /// A measured quantity and what it may be.
@@ -96,7 +98,7 @@ pub struct Check {
 /// All checks, contract first.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    [contract::checks(), agreement::checks()].concat()
+    [contract::checks(), agreement::checks(), physics::physics_checks()].concat()
 }
 
 /// What a check found, seen against the table of what is unsupported.

@@ -26,18 +26,22 @@ impl Unsupported {
     }
 }
 
+const fn wavefront2(check: &'static str) -> Unsupported {
+    let why = "its tiles lie along y; a 2-D problem fits the cache and takes `blocked`";
+    Unsupported { backend: "cpu", variant: Some("wavefront2"), check, why }
+}
+
 /// The table.
 pub const UNSUPPORTED: &[Unsupported] = &[
-    Unsupported {
-        backend: "cpu",
-        variant: Some("wavefront2"),
-        check: "agrees_with_the_oracle_in_2d",
-        why: "its tiles lie along y; a 2-D problem fits the cache and takes `blocked`",
-    },
-    Unsupported {
-        backend: "cpu",
-        variant: Some("wavefront2"),
-        check: "every_tap_of_every_order_is_in_place_in_2d",
-        why: "its tiles lie along y; a 2-D problem fits the cache and takes `blocked`",
-    },
+    wavefront2("agrees_with_the_oracle_in_2d"),
+    wavefront2("every_tap_of_every_order_is_in_place_in_2d"),
+    wavefront2("a_trace_is_the_discrete_greens_function_in_2d"),
+    wavefront2("amplitudes_do_not_depend_on_the_spacing_in_2d"),
+    wavefront2("a_free_surface_is_lloyds_mirror_in_2d"),
+    wavefront2("a_rigid_wall_is_an_even_mirror_in_2d"),
+    wavefront2("an_interface_reflects_by_its_coefficient_in_2d"),
+    wavefront2("points_off_the_grid_change_no_trace_in_2d"),
+    wavefront2("cpml_absorbs_in_2d"),
+    wavefront2("minimods_layer_absorbs_in_2d"),
+    wavefront2("cpml_stays_bounded_in_2d"),
 ];

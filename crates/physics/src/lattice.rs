@@ -45,14 +45,9 @@ impl Lattice {
         let length = 2 * steps;
         let growth = WRAPPED.powf(-1.0 / length as f64);
         let measure = self.grid.cell_measure();
-        let spectrum: Vec<(f64, f64)> =
-            (0..=steps).map(|m| transform(amplitudes, growth, angle_at(m, length))).collect();
-        let largest = spectrum.iter().map(|(re, im)| re.hypot(*im)).fold(0.0, f64::max);
+        let spectrum = significant_spectrum(amplitudes, growth, length);
         let mut traces = vec![vec![0.0; steps]; offsets.len()];
         for (m, source) in spectrum.iter().enumerate() {
-            if source.0.hypot(source.1) <= NEGLIGIBLE * largest {
-                continue;
-            }
             // A = (z - 2 + 1/z) / (c dt)^2 for z = growth e^(i angle).
             let (sin, cos) = angle_at(m, length).sin_cos();
             let scale = (self.wave_speed * self.dt).powi(-2);
@@ -60,16 +55,16 @@ impl Lattice {
                 ((growth + 1.0 / growth) * cos - 2.0) * scale,
                 (growth - 1.0 / growth) * sin * scale,
             );
+            let turn = (growth * cos, growth * sin);
             let share = if m == 0 || m == steps { 1.0 } else { 2.0 } / length as f64;
             for (trace, sheet) in traces.iter_mut().zip(&sheets) {
                 let green = sheet.sum(a);
                 let re = (source.0 * green.0 - source.1 * green.1) * share / measure;
                 let im = (source.0 * green.1 + source.1 * green.0) * share / measure;
-                let mut power = 1.0;
-                for (n, value) in trace.iter_mut().enumerate() {
-                    let (sin, cos) = angle_at(m * n % length, length).sin_cos();
-                    *value += power * (re * cos - im * sin);
-                    power *= growth;
+                let (mut re, mut im) = (re, im);
+                for value in trace.iter_mut() {
+                    *value += re;
+                    (re, im) = (re * turn.0 - im * turn.1, im * turn.0 + re * turn.1);
                 }
             }
         }
@@ -147,6 +142,23 @@ impl Modes {
         }
         (re, im)
     }
+}
+
+/// The source's spectrum on the upper half of the circle, up to where it has become negligible: 64
+/// frequencies in a row below the share, as no wavelet's gap is wider.
+fn significant_spectrum(amplitudes: &[f64], growth: f64, length: usize) -> Vec<(f64, f64)> {
+    let (mut spectrum, mut largest, mut below) = (Vec::new(), 0.0_f64, 0);
+    for m in 0..=length / 2 {
+        let (re, im) = transform(amplitudes, growth, angle_at(m, length));
+        spectrum.push((re, im));
+        let size = re.hypot(im);
+        largest = largest.max(size);
+        below = if size <= NEGLIGIBLE * largest { below + 1 } else { 0 };
+        if below == 64 {
+            break;
+        }
+    }
+    spectrum
 }
 
 /// The sum of `s_n z^-n` at `z = growth e^(i angle)`.
