@@ -10,6 +10,8 @@
     reason = "one contract covers all rows that a row's step touches"
 )]
 
+use std::ops::Range;
+
 use temblor_physics::Axis;
 
 use super::images::Images;
@@ -22,7 +24,7 @@ use crate::memory::AlignedVec;
 /// Rows of one thread.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    /// What layers add to the operator.
+    /// What layers add to the operator, a row for either of two planes.
     extra: Vec<f32>,
     /// A memory variable before its step, with a margin of zeros.
     before: Vec<f32>,
@@ -36,7 +38,7 @@ impl Scratch {
     pub(super) fn new(layout: &Layout) -> Self {
         let row = vec![0.0; layout.row];
         let before = vec![0.0; layout.row + 2 * WIDEST];
-        Self { extra: row.clone(), before, after: row.clone(), r: row }
+        Self { extra: vec![0.0; 2 * layout.row], before, after: row.clone(), r: row }
     }
 }
 
@@ -66,7 +68,7 @@ pub(super) struct Pass<'a> {
 }
 
 // SAFETY: the pointers lead to arrays that are borrowed for 'a; who may touch which row when is the
-// contract of `Pass::row`.
+// contract of `Pass::rows`.
 unsafe impl Sync for Pass<'_> {}
 
 /// Stretches of a row that layers along z reach, multiples of [`WIDEST`].
@@ -140,39 +142,113 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Steps the row (i, j) from p^(n+lag) to p^(n+lag+1).
+    /// Steps rows j of `rows` in the planes i to i + `planes` - 1 (one or two) from p^(n+lag) to
+    /// p^(n+lag+1).
     ///
     /// # Safety
-    /// All rows within one radius along x and y have done `lag` steps in this pass, this row has
-    /// done `lag` steps and not more, and the caller's thread knows it (they happen before). Nobody
-    /// else steps this row meanwhile.
-    pub(super) unsafe fn row(&self, lag: usize, i: usize, j: usize, scratch: &mut Scratch) {
+    /// All rows within one radius along x and y of these have done `lag` steps in this pass, these
+    /// have done `lag` steps and not more, and the caller's thread knows it (they happen before).
+    /// Nobody else steps these rows meanwhile.
+    pub(super) unsafe fn rows(
+        &self,
+        lag: usize,
+        i: usize,
+        planes: usize,
+        rows: Range<usize>,
+        scratch: &mut Scratch,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.cpml.is_empty() && self.minimod.is_none() {
+                if !rows.is_empty() {
+                    let args = self.step_args(lag, i, rows.start, rows.len(), scratch);
+                    (self.kernels.step[planes - 1])(&args);
+                }
+            } else {
+                for j in rows.clone() {
+                    self.layered(lag, i, planes, j, scratch);
+                }
+            }
+            let next = self.wavefields[1 - (self.parity + lag) % 2];
+            for i in i..i + planes {
+                let sources = self.sources.on_plane(i);
+                if !sources && self.images.none_of_plane(i) {
+                    continue;
+                }
+                for j in rows.clone() {
+                    if sources {
+                        let at = self.layout.at(i.cast_signed(), j.cast_signed());
+                        let nodes = self.layout.shape[2];
+                        let next_row = std::slice::from_raw_parts_mut(next.add(at), nodes);
+                        let c2 = self.c2.add(self.layout.at_c2(i, j));
+                        let c2_row = std::slice::from_raw_parts(c2, nodes);
+                        self.sources.inject(self.first_step + lag as u64, i, j, next_row, c2_row);
+                    }
+                    push_images(self.images, self.layout, next, i, j);
+                }
+            }
+        }
+    }
+
+    /// Arguments of a step of whole rows of the planes from i on.
+    ///
+    /// # Safety
+    /// (i, j) is a node.
+    unsafe fn step_args(
+        &self,
+        lag: usize,
+        i: usize,
+        j: usize,
+        rows: usize,
+        scratch: &Scratch,
+    ) -> StepArgs<'a> {
         let layout = self.layout;
         let read = (self.parity + lag) % 2;
         let at = layout.at(i.cast_signed(), j.cast_signed());
-        // SAFETY: (i, j) is a node of the grid, so all offsets lie in their arrays; rows around
-        // are complete and not being written by this function's contract.
+        // SAFETY: the offsets are those of a node.
+        let (p, next, c2) = unsafe {
+            (
+                self.wavefields[read].add(at).cast_const(),
+                self.wavefields[1 - read].add(at),
+                self.c2.add(layout.at_c2(i, j)),
+            )
+        };
+        StepArgs {
+            p,
+            next,
+            c2,
+            extra: scratch.extra.as_ptr(),
+            stride: [layout.plane.cast_signed(), layout.pitch.cast_signed()],
+            c2_stride: [layout.shape[1] * layout.row, layout.row],
+            extra_stride: layout.row,
+            rows,
+            from: 0,
+            to: layout.row,
+            weights: self.weights,
+        }
+    }
+
+    /// Steps row j of one or two planes where there are layers.
+    ///
+    /// # Safety
+    /// As for [`Pass::rows`].
+    unsafe fn layered(&self, lag: usize, i: usize, planes: usize, j: usize, scratch: &mut Scratch) {
+        let layout = self.layout;
+        let read = (self.parity + lag) % 2;
+        // SAFETY: the caller's contract.
         unsafe {
-            let p = self.wavefields[read].add(at).cast_const();
-            let next = self.wavefields[1 - read].add(at);
-            let c2 = self.c2.add(layout.at_c2(i, j));
-            let whole = self.layers(read, i, j, p, next, scratch);
+            let mut whole = false;
+            for plane in 0..planes {
+                whole |= self.reached(i + plane, j);
+            }
+            for plane in 0..planes {
+                self.layers(read, i + plane, j, whole, plane * layout.row, scratch);
+            }
+            let args = self.step_args(lag, i, j, 1, scratch);
             let step = |from: usize, to: usize, extra: bool| {
-                let stride = [layout.plane.cast_signed(), layout.pitch.cast_signed()];
-                let extra_row = scratch.extra.as_ptr();
-                let args = StepArgs {
-                    p,
-                    next,
-                    c2,
-                    extra: extra_row,
-                    stride,
-                    from,
-                    to,
-                    weights: self.weights,
-                };
-                let kernel = if extra { self.kernels.step_extra } else { self.kernels.step };
+                let kernels = if extra { &self.kernels.step_extra } else { &self.kernels.step };
                 if from < to {
-                    kernel(&args);
+                    kernels[planes - 1](&StepArgs { from, to, ..args });
                 }
             };
             if whole {
@@ -186,98 +262,117 @@ impl<'a> Pass<'a> {
                 }
                 step(done, layout.row, false);
             }
-            if let Some((layer, _)) = self.minimod
-                && let Some((_, whole)) = layer.at(layout, i, j)
-            {
-                let mut args = self.minimod_args(layer, i, j, p, next, scratch);
+            let Some((layer, _)) = self.minimod else { return };
+            for i in i..i + planes {
+                let Some((_, whole)) = layer.at(layout, i, j) else { continue };
+                let mut args = self.minimod_args(layer, read, i, j, scratch.extra.as_mut_ptr());
                 let all = [(0, layout.row)];
                 for &(from, to) in if whole { &all[..] } else { self.ends } {
                     (args.from, args.to) = (from, to);
                     (self.kernels.minimod_damp)(&args);
                 }
             }
-            let nodes = layout.shape[2];
-            let next_row = std::slice::from_raw_parts_mut(next, nodes);
-            let c2_row = std::slice::from_raw_parts(c2, nodes);
-            self.sources.inject(self.first_step + lag as u64, i, j, next_row, c2_row);
-            push_images(self.images, layout, self.wavefields[1 - read], i, j);
         }
     }
 
-    /// Fills the row's `extra` and steps the layers' memory variables; says whether the whole row has
-    /// an `extra`, else it is on `self.ends`.
+    /// Whether layers along x or y reach the row (i, j), so that all of it has an `extra`.
+    fn reached(&self, i: usize, j: usize) -> bool {
+        let cpml = self.cpml.iter().any(|cpml| match cpml.layer.axis {
+            Axis::X => cpml.layer.ends.near(i, self.layout.radius),
+            Axis::Y => cpml.layer.ends.near(j, self.layout.radius),
+            Axis::Z => false,
+        });
+        cpml || self
+            .minimod
+            .and_then(|(layer, _)| layer.at(self.layout, i, j))
+            .is_some_and(|(_, whole)| whole)
+    }
+
+    /// Fills a row's `extra`, which starts at `at` in scratch, on all of it (`whole`) or on
+    /// `self.ends`, and steps the layers' memory variables.
     ///
     /// # Safety
-    /// As for [`Pass::row`].
-    #[inline]
+    /// As for [`Pass::rows`].
     unsafe fn layers(
         &self,
         read: usize,
         i: usize,
         j: usize,
-        p: *const f32,
-        next: *mut f32,
+        whole: bool,
+        at: usize,
         scratch: &mut Scratch,
-    ) -> bool {
+    ) {
         let layout = self.layout;
-        let mut whole = false;
-        let index = |axis: Axis| if axis == Axis::X { i } else { j };
-        let across = self.cpml.iter().filter(|cpml| cpml.layer.axis != Axis::Z);
-        for cpml in across.clone() {
-            whole |= cpml.layer.ends.near(index(cpml.layer.axis), layout.radius);
-        }
-        let minimod = self.minimod.and_then(|(layer, phi)| {
-            let (offset, all) = layer.at(layout, i, j)?;
-            whole |= all;
-            Some((layer, phi, offset, all))
-        });
+        let extra = &mut scratch.extra[at..][..layout.row];
         if whole {
-            scratch.extra.fill(0.0);
+            extra.fill(0.0);
         } else {
-            self.ends.iter().for_each(|&(from, to)| scratch.extra[from..to].fill(0.0));
+            self.ends.iter().for_each(|&(from, to)| extra[from..to].fill(0.0));
         }
+        let extra = extra.as_mut_ptr();
         // SAFETY: the caller's contract; layers' rows are touched by their own row only, but for q
         // of the last step, which only the next step overwrites.
         unsafe {
-            for cpml in across {
-                if cpml.layer.ends.near(index(cpml.layer.axis), layout.radius) {
-                    self.cpml_across(cpml, read, i, j, p, scratch);
+            let node = layout.at(i.cast_signed(), j.cast_signed());
+            let p = self.wavefields[read].add(node).cast_const();
+            for cpml in &self.cpml {
+                let ends = &cpml.layer.ends;
+                match cpml.layer.axis {
+                    Axis::X if !ends.near(i, layout.radius) => {}
+                    Axis::Y if !ends.near(j, layout.radius) => {}
+                    Axis::X | Axis::Y => self.cpml_across(cpml, read, i, j, p, extra),
+                    Axis::Z => self.cpml_along(cpml, i, j, p, extra, scratch),
                 }
             }
-            if let Some(cpml) = self.cpml.last().filter(|cpml| cpml.layer.axis == Axis::Z) {
-                self.cpml_along(cpml, i, j, p, scratch);
-            }
-            if let Some((layer, phi, offset, all)) = minimod {
-                let mut args = self.minimod_args(layer, i, j, p, next, scratch);
-                if all {
-                    let row = phi.add(offset);
-                    (args.phi, args.phi_next) = (row.cast_const(), row);
-                    (self.kernels.minimod)(&args);
-                } else {
-                    let nodes = layer.ends[2];
-                    let high = nodes.nodes - nodes.high;
-                    let row = std::slice::from_raw_parts_mut(phi.add(offset), nodes.cells());
-                    let (low_part, high_part) = row.split_at_mut(nodes.low);
-                    scratch.before[..nodes.low].copy_from_slice(low_part);
-                    scratch.before[high..nodes.nodes].copy_from_slice(high_part);
-                    args.phi = scratch.before.as_ptr();
-                    args.phi_next = scratch.after.as_mut_ptr();
-                    for &(from, to) in self.ends {
-                        (args.from, args.to) = (from, to);
-                        (self.kernels.minimod)(&args);
-                    }
-                    low_part.copy_from_slice(&scratch.after[..nodes.low]);
-                    high_part.copy_from_slice(&scratch.after[high..nodes.nodes]);
-                }
+            if let Some((layer, phi)) = self.minimod
+                && let Some((offset, all)) = layer.at(layout, i, j)
+            {
+                let args = self.minimod_args(layer, read, i, j, extra);
+                self.minimod_phi(layer, phi.add(offset), all, args, scratch);
             }
         }
-        whole
+    }
+
+    /// Minimod's phi on a row, which starts at `phi`: all of it, or its ends.
+    ///
+    /// # Safety
+    /// As for [`Pass::rows`].
+    unsafe fn minimod_phi(
+        &self,
+        layer: &MinimodLayer,
+        phi: *mut f32,
+        all: bool,
+        mut args: MinimodArgs,
+        scratch: &mut Scratch,
+    ) {
+        // SAFETY: the caller's contract; phi's stretch belongs to this row alone.
+        unsafe {
+            if all {
+                (args.phi, args.phi_next) = (phi.cast_const(), phi);
+                (self.kernels.minimod)(&args);
+                return;
+            }
+            let ends = layer.ends[2];
+            let high = ends.nodes - ends.high;
+            let row = std::slice::from_raw_parts_mut(phi, ends.cells());
+            let (low_part, high_part) = row.split_at_mut(ends.low);
+            scratch.before[..ends.low].copy_from_slice(low_part);
+            scratch.before[high..ends.nodes].copy_from_slice(high_part);
+            args.phi = scratch.before.as_ptr();
+            args.phi_next = scratch.after.as_mut_ptr();
+            for &(from, to) in self.ends {
+                (args.from, args.to) = (from, to);
+                (self.kernels.minimod)(&args);
+            }
+            low_part.copy_from_slice(&scratch.after[..ends.low]);
+            high_part.copy_from_slice(&scratch.after[high..ends.nodes]);
+        }
     }
 
     /// C-PML of x or y.
     ///
     /// # Safety
-    /// As for [`Pass::row`].
+    /// As for [`Pass::rows`].
     unsafe fn cpml_across(
         &self,
         cpml: &Cpml<'_>,
@@ -285,7 +380,7 @@ impl<'a> Pass<'a> {
         i: usize,
         j: usize,
         p: *const f32,
-        scratch: &mut Scratch,
+        extra: *mut f32,
     ) {
         let (layout, layer) = (self.layout, cpml.layer);
         let (node, stride) =
@@ -317,7 +412,7 @@ impl<'a> Pass<'a> {
                 one_plus_b: &raw const layer.profiles.one_plus_b[node],
                 slope: &raw const layer.profiles.slope[node],
             },
-            extra: scratch.extra.as_mut_ptr(),
+            extra,
             from: 0,
             to: layout.row,
         };
@@ -338,13 +433,14 @@ impl<'a> Pass<'a> {
     /// C-PML of z: the ends are copied to scratch rows that are zero elsewhere.
     ///
     /// # Safety
-    /// As for [`Pass::row`].
+    /// As for [`Pass::rows`].
     unsafe fn cpml_along(
         &self,
         cpml: &Cpml<'_>,
         i: usize,
         j: usize,
         p: *const f32,
+        extra: *mut f32,
         scratch: &mut Scratch,
     ) {
         let (layout, layer) = (self.layout, cpml.layer);
@@ -385,7 +481,7 @@ impl<'a> Pass<'a> {
                 one_plus_b: profiles.one_plus_b.as_ptr(),
                 slope: profiles.slope.as_ptr(),
             },
-            extra: scratch.extra.as_mut_ptr(),
+            extra,
             from: 0,
             to: 0,
         };
@@ -404,16 +500,16 @@ impl<'a> Pass<'a> {
     fn minimod_args(
         &self,
         layer: &MinimodLayer,
+        read: usize,
         i: usize,
         j: usize,
-        p: *const f32,
-        next: *mut f32,
-        scratch: &mut Scratch,
+        extra: *mut f32,
     ) -> MinimodArgs {
         let layout = self.layout;
+        let at = layout.at(i.cast_signed(), j.cast_signed());
         let y = if layout.halo[1] > 0 { layout.pitch.cast_signed() } else { 0 };
         MinimodArgs {
-            p,
+            p: self.wavefields[read].wrapping_add(at).cast_const(),
             stride: [layout.plane.cast_signed(), y],
             gradient: [layer.gradient[0][i], layer.gradient[1][j]],
             gradient_z: layer.gradient[2].as_ptr(),
@@ -421,8 +517,8 @@ impl<'a> Pass<'a> {
             eta_z: layer.eta[2].as_ptr(),
             phi: std::ptr::null(),
             phi_next: std::ptr::null_mut(),
-            extra: scratch.extra.as_mut_ptr(),
-            next,
+            extra,
+            next: self.wavefields[1 - read].wrapping_add(at),
             from: 0,
             to: layout.row,
         }
