@@ -1,7 +1,7 @@
 //! Images across reflecting faces, pushed into the halo by whoever computes the node they show.
 //!
-//! Each node of the halo shows at most one node inside (`temblor_physics::boundary::image`, images of
-//! images included), so pushing needs no order among rows and no special case for short axes.
+//! Each node of the halo shows at most one node inside (`temblor_physics::boundary::image`, images
+//! of images included), so pushing needs no order among rows and no special case for short axes.
 //! Where the wavefield is zero beyond a face nothing is ever written and the halo stays zero.
 
 use temblor_physics::{Axis, WaveProblem, boundary};

@@ -3,9 +3,10 @@
 //! `blocked`: one step; tiles of rows march along x, so that the planes around a row are still in
 //! the second-level cache when its neighbours need them. Rows are independent of each other.
 //!
-//! Wavefront: K steps in one sweep along x. Planes are stepped P at a time; step s lags step s - 1 by
-//! L P planes, the least multiple of P from one radius R on, and the tile's rows shift down by R per step,
-//! so that tile b at position m needs only what tile b - 1 has done up to the same position:
+//! Wavefront: K steps in one sweep along x. Planes are stepped P at a time; step s lags step s - 1
+//! by L P planes, the least multiple of P from one radius R on, and the tile's rows shift down by R
+//! per step, so that tile b at position m needs only what tile b - 1 has done up to the same
+//! position:
 //!
 //! ```text
 //! tile b, position m, step s = 0..K:  planes P (m - s L) to P (m - s L) + P - 1,
@@ -14,11 +15,11 @@
 //!
 //! with `Y_b` the tile's first row. Step s at (i, j) reads p of step s within one radius. Of those
 //! rows, the ones from `Y_b - (s-1) R` on were stepped by this tile at position m or before, which
-//! reached plane i + L P + P - 1, the ones below by earlier tiles, at position m or before. It overwrites p of
-//! step s - 1 there, whose last readers are the same rows. An earlier tile that runs ahead writes in
-//! step s rows below `Y_b - s R` only, and this tile reads in step s - 1 at rows from there on. The
-//! layers' q obey the same rule with p; phi and r belong to their node alone; a node's images are
-//! read by rows within one radius of the node only, so they follow it.
+//! reached plane i + L P + P - 1, the ones below by earlier tiles, at position m or before. It
+//! overwrites p of step s - 1 there, whose last readers are the same rows. An earlier tile that
+//! runs ahead writes in step s rows below `Y_b - s R` only, and this tile reads in step s - 1 at
+//! rows from there on. The layers' q obey the same rule with p; phi and r belong to their node
+//! alone; a node's images are read by rows within one radius of the node only, so they follow it.
 
 #![allow(unsafe_code, reason = "launcher: proves the contract of `Pass::rows`")]
 

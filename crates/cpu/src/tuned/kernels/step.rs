@@ -46,8 +46,8 @@ pub(crate) struct StepArgs<'a> {
 /// Y: there are neighbours along y; EXTRA: layers contribute.
 ///
 /// # Safety
-/// The processor has S; p is readable over the operator's reach around the rows' `from..to`, `next`,
-/// `c2` and (with EXTRA) `extra` over `from..to`; nobody else touches `next` there.
+/// The processor has S; p is readable over the operator's reach around the rows' `from..to`,
+/// `next`, `c2` and (with EXTRA) `extra` over `from..to`; nobody else touches `next` there.
 #[inline(always)]
 pub(super) unsafe fn step<
     S: Simd,
