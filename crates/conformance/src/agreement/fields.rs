@@ -26,10 +26,17 @@ const PLANAR: [([usize; 3], u32); 2] = [([33, 1, 65], 7), ([90, 1, 6], 7)];
 /// Boundary of a face, given the nodes along its axis.
 type Choice = fn(Face, usize) -> Boundary;
 
-/// Layer width: 20 where two fit with an interior, else up to 3; one less at high ends.
+/// Layer width: 20 where two fit with an interior, else up to 3; one less at high ends. On long axes
+/// widths with which the layer's end and its reach lie in different vectors of 16.
 fn cells(face: Face, nodes: usize) -> usize {
-    let cells = if nodes >= 44 { 20 } else { (nodes / 2).clamp(1, 3) };
-    if face.is_min() { cells } else { (cells - 1).max(1) }
+    match (nodes, face.is_min()) {
+        (150.., true) => 30,
+        (150.., false) => 23,
+        (44.., true) => 20,
+        (44.., false) => 19,
+        (_, true) => (nodes / 2).clamp(1, 3),
+        (_, false) => (nodes / 2).clamp(2, 3) - 1,
+    }
 }
 
 /// A C-PML whose parameters differ from face to face, so that mixed-up faces show.
