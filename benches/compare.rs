@@ -3,8 +3,8 @@
 //! `cargo bench --bench compare` prints a table: bandwidth of 3 reads and 1 write in place, fused
 //! multiply-adds from registers, each variant without layers and in 20 cells of C-PML on all faces,
 //! random fields, order 8, 256^3. `benches/peers/devito.sh` sets `TEMBLOR_DEVITO` to a command that
-//! prints `devito <version> <grid> <threads> <Gpoint/s>`; it runs between the rows. Rounds alternate
-//! and the best of each row counts, so that a disturbance hits all rows alike.
+//! prints `devito <version> <grid> <threads> <Gpoint/s>`; it runs between the rows. Rounds
+//! alternate and the best of each row counts, so that a disturbance hits all rows alike.
 //!
 //! Options after `--`: `--size N`, `--rounds N`, `--steps N`.
 

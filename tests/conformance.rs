@@ -44,6 +44,8 @@ fn conforms(
         "two_plans_do_not_disturb_each_other",
         "samples_are_numbered_from_the_reset",
         "amplitudes_are_numbered_from_the_reset",
+        "a_source_is_heard_one_step_after_its_amplitude",
+        "samples_and_snapshots_have_the_plans_element_type",
         "health_finds_the_largest_and_the_first_bad_value",
         "a_saved_state_goes_on_bit_for_bit",
         "the_state_of_another_problem_is_refused_without_poison",

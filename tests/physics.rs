@@ -34,6 +34,7 @@ fn holds(
         "time_runs_backwards",
         "points_off_the_grid_change_no_trace",
         "points_off_the_grid_change_no_trace_in_2d",
+        "time_dispersion_is_taken_out_in_2d",
         "cpml_absorbs_in_2d",
         "minimods_layer_absorbs_in_2d",
         "cpml_stays_bounded",

@@ -41,6 +41,7 @@ pub const UNSUPPORTED: &[Unsupported] = &[
     wavefront2("a_rigid_wall_is_an_even_mirror_in_2d"),
     wavefront2("an_interface_reflects_by_its_coefficient_in_2d"),
     wavefront2("points_off_the_grid_change_no_trace_in_2d"),
+    wavefront2("time_dispersion_is_taken_out_in_2d"),
     wavefront2("cpml_absorbs_in_2d"),
     wavefront2("minimods_layer_absorbs_in_2d"),
     wavefront2("cpml_stays_bounded_in_2d"),

@@ -2,6 +2,7 @@
 
 use ndarray::{Array2, concatenate, s};
 use temblor_backend::{Backend, Propagator};
+use temblor_physics::PointWeights;
 
 use super::{small, small_of};
 use crate::setup::{Case, Final};
@@ -146,5 +147,34 @@ pub(super) fn amplitude_numbers(backend: &dyn Backend, variant: &str) -> Outcome
     case.sources.amplitudes.slice_mut(s![5.., ..]).fill(0.0);
     let (short, zeros) = (short.run(backend, variant)?, case.run(backend, variant)?);
     outcomes.push(equal("a table of 5 rows", &short, &zeros));
+    Ok(outcomes)
+}
+
+/// Relative error of a sample of c^2 dt^2 w s if all three are rounded to f32, and both products.
+const FIVE_ROUNDINGS: f64 = 2.5 * f32::EPSILON as f64;
+
+pub(super) fn source_timing(backend: &dyn Backend, variant: &str) -> Outcomes {
+    let mut case = small()?;
+    let (node, weight, amplitude) = ([6, 5, 12], 0.3, 1e-3);
+    let mut point = PointWeights::on_node(node);
+    point.axes[0].weights[0] = weight;
+    case.sources.points = vec![point];
+    case.receivers.points = vec![PointWeights::on_node(node)];
+    case.pressure.fill(0.0);
+    case.previous.fill(0.0);
+    let c2dt2 = (f64::from(case.wave_speed[node]) * case.problem.dt).powi(2);
+    let expected = c2dt2 * weight * amplitude;
+    let mut outcomes = Vec::new();
+    // At an even and at an odd step.
+    for step in [2, 3] {
+        case.sources.amplitudes = Array2::zeros((case.steps as usize, 1));
+        case.sources.amplitudes[[step, 0]] = amplitude;
+        let traces = case.run(backend, variant)?.traces;
+        let before = traces.slice(s![0, ..=step]).iter().all(|v| *v == 0.0);
+        outcomes.push(Outcome::law(format!("nothing up to sample {step}"), before));
+        let error = (traces[[0, step + 1]] / expected - 1.0).abs();
+        let quantity = format!("relative error of sample {}", step + 1);
+        outcomes.push(Outcome::new(quantity, error, FIVE_ROUNDINGS));
+    }
     Ok(outcomes)
 }

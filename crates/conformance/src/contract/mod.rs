@@ -17,7 +17,7 @@ use crate::{Check, CheckError, Family, Outcome, Run};
 /// The family's checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    let rows: [(&'static str, &'static str, Run); 24] = [
+    let rows: [(&'static str, &'static str, Run); 26] = [
         (
             "a_host_array_of_the_wrong_shape_is_refused",
             "transposed and short arrays, each field, both directions",
@@ -94,6 +94,16 @@ pub fn checks() -> Vec<Check> {
             "amplitudes_are_numbered_from_the_reset",
             "sources set at a later step, and steps past the table's end",
             advancing::amplitude_numbers,
+        ),
+        (
+            "a_source_is_heard_one_step_after_its_amplitude",
+            "sample n + 1 is c^2 dt^2 w s[n] on a source's own node, with the node's own c",
+            advancing::source_timing,
+        ),
+        (
+            "samples_and_snapshots_have_the_plans_element_type",
+            "in each arithmetic that the backend lists",
+            transfers::element_types,
         ),
         (
             "health_finds_the_largest_and_the_first_bad_value",

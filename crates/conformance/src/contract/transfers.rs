@@ -1,9 +1,11 @@
 //! Uploads, downloads and snapshots.
 
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, Axis, Slice};
-use temblor_backend::{Backend, Error, Field, HostArray, Region};
+use temblor_backend::{Backend, ElementType, Error, Field, HostArray, Region};
+use temblor_physics::Arithmetic;
 
 use super::{plain, refused, small};
+use crate::setup::supports;
 use crate::{CheckError, Outcome};
 
 type Outcomes = Result<Vec<Outcome>, CheckError>;
@@ -126,5 +128,28 @@ pub(super) fn snapshots(backend: &dyn Backend, variant: &str) -> Outcomes {
     outcomes.push(refused("a ticket's second wait", plan.wait(tickets[0]), by));
     let largest = expected[0].iter().fold(0.0_f32, |m, v| m.max(v.abs()));
     outcomes.push(Outcome::law("the snapshot shows a wavefield", largest > 0.0));
+    Ok(outcomes)
+}
+
+pub(super) fn element_types(backend: &dyn Backend, variant: &str) -> Outcomes {
+    let mut outcomes = Vec::new();
+    for &arithmetic in &backend.capabilities().arithmetics {
+        let case = small()?.with_arithmetic(arithmetic);
+        supports(backend, variant, &case.problem)?;
+        let mut plan = case.plan(backend, variant)?;
+        plan.advance(2)?;
+        let ticket = plan.snapshot(Field::Pressure, case.whole())?;
+        let snapshot = match plan.wait(ticket)? {
+            HostArray::F32(_) => ElementType::F32,
+            HostArray::F64(_) => ElementType::F64,
+        };
+        let samples = plan.traces()?.samples.element_type();
+        let expected = match arithmetic {
+            Arithmetic::F64 => ElementType::F64,
+            _ => ElementType::F32,
+        };
+        let law = format!("{arithmetic:?}: {samples:?} samples, {snapshot:?} snapshot");
+        outcomes.push(Outcome::law(law, samples == expected && snapshot == expected));
+    }
     Ok(outcomes)
 }

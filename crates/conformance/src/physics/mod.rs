@@ -14,6 +14,7 @@ mod order;
 mod reflection;
 mod shot;
 mod symmetry;
+mod time_correction;
 
 use crate::{Check, Family, Run};
 
@@ -117,6 +118,11 @@ pub fn physics_checks() -> Vec<Check> {
             "points_off_the_grid_change_no_trace_in_2d",
             "source and receiver moved together by parts of a cell",
             off_grid::shifts_2d,
+        ),
+        physics(
+            "time_dispersion_is_taken_out_in_2d",
+            "corrected source and record against exact space and time",
+            time_correction::removed_2d,
         ),
         physics(
             "cpml_absorbs_in_2d",

@@ -2,9 +2,9 @@
 //!
 //! x86-64: FTZ and DAZ of MXCSR; aarch64: FZ of FPCR; elsewhere nothing happens and denormals are
 //! slow but right. The compiler assumes the default floating-point environment; what it may
-//! do to code that runs under another one is fold constants, and kernels have no denormal constants.
-//! Rounding and exceptions stay as they are. The registers are written by inline assembly, since
-//! the intrinsics for it are deprecated; the guard restores what it found.
+//! do to code that runs under another one is fold constants, and kernels have no denormal
+//! constants. Rounding and exceptions stay as they are. The registers are written by inline
+//! assembly, since the intrinsics for it are deprecated; the guard restores what it found.
 
 #![allow(unsafe_code, reason = "control registers are reached by assembly only")]
 

@@ -1,7 +1,7 @@
 //! Images across reflecting faces, pushed into the halo by whoever computes the node they show.
 //!
-//! Each node of the halo shows at most one node inside (`temblor_physics::boundary::image`, images of
-//! images included), so pushing needs no order among rows and no special case for short axes.
+//! Each node of the halo shows at most one node inside (`temblor_physics::boundary::image`, images
+//! of images included), so pushing needs no order among rows and no special case for short axes.
 //! Where the wavefield is zero beyond a face nothing is ever written and the halo stays zero.
 
 use temblor_physics::{Axis, WaveProblem, boundary};
@@ -15,6 +15,8 @@ pub(super) struct Images {
     pub(super) planes: Vec<Vec<(isize, f32)>>,
     /// Per row j: rows of the halo.
     pub(super) rows: Vec<Vec<(isize, f32)>>,
+    /// Whether no row has an image along y.
+    rows_without: bool,
     /// Along z: (node of the halo, node inside, sign).
     pub(super) nodes: Vec<(isize, usize, f32)>,
     /// Whether p is held at zero on node (i, ., .), (., j, .), (., ., k).
@@ -51,7 +53,18 @@ impl Images {
             let inside = |n: usize| boundary::image(n.cast_signed(), nodes, &min, &max).is_none();
             (0..nodes).map(inside).collect()
         });
-        Self { planes: by_source(Axis::X), rows: by_source(Axis::Y), nodes: along(Axis::Z), held }
+        Self {
+            planes: by_source(Axis::X),
+            rows: by_source(Axis::Y),
+            rows_without: along(Axis::Y).is_empty(),
+            nodes: along(Axis::Z),
+            held,
+        }
+    }
+
+    /// Whether no node of a plane has an image.
+    pub(super) fn none_of_plane(&self, i: usize) -> bool {
+        self.planes[i].is_empty() && self.nodes.is_empty() && self.rows_without
     }
 
     /// Whether p is held at zero on a node: it lies on a free surface.

@@ -1,11 +1,13 @@
 //! Memory variables of absorbing layers, stored in the layers only, and their profiles.
 //!
 //! C-PML, per damped axis: q twice (neighbours along the axis read the old one) and r; along z q
-//! once, since a row is copied to scratch before it is stepped. Minimod: phi on whole rows of the x
-//! and y layers and on the ends of all other rows.
+//! once, since a row's new q waits in scratch. Along z the layers are rounded to whole vectors that
+//! hold one radius more, with zeros between rows, so that kernels read q around a node in place.
+//! Minimod: phi on whole rows of the x and y layers and on the ends of all other rows.
 
 use temblor_physics::{Axis, Boundary, Operator, WaveProblem, cpml, minimod};
 
+use super::kernels::WIDEST;
 use super::layout::Layout;
 use crate::memory::AlignedVec;
 
@@ -50,11 +52,29 @@ impl Ends {
     }
 }
 
+/// Zeros after a row of q along z: the largest radius.
+const MARGIN: usize = 8;
+
+/// Stretches of a row that layers along z reach, multiples of [`WIDEST`], in order.
+pub(super) fn stretches(ends: &Ends, reach: usize, row: usize) -> Vec<(usize, usize)> {
+    let low = (ends.low + reach).next_multiple_of(WIDEST).min(row);
+    let high = ends.nodes.saturating_sub(ends.high + reach) / WIDEST * WIDEST;
+    match (ends.low > 0, ends.high > 0) {
+        (true, true) if high <= low => vec![(0, row)],
+        (true, true) => vec![(0, low), (high, row)],
+        (true, false) => vec![(0, low)],
+        (false, true) => vec![(high, row)],
+        (false, false) => Vec::new(),
+    }
+}
+
 /// C-PML along one axis.
 #[derive(Debug)]
 pub(super) struct CpmlAxis {
     pub(super) axis: Axis,
     pub(super) ends: Ends,
+    /// Values from row to row of q and r.
+    pub(super) pitch: usize,
     pub(super) profiles: Profiles,
     /// Second derivative, centre first, 1/m^2.
     pub(super) second: [f32; 9],
@@ -95,13 +115,24 @@ impl CpmlAxis {
         (ends.cells() > 0).then_some(ends)
     }
 
+    /// Values from row to row of q and r.
+    fn pitch(layout: &Layout, axis: Axis, ends: &Ends) -> usize {
+        if axis == Axis::Z {
+            let stretches = stretches(ends, layout.radius, layout.row);
+            stretches.iter().map(|(from, to)| to - from).sum::<usize>() + MARGIN
+        } else {
+            layout.row
+        }
+    }
+
     /// Values of q and of r.
     fn len(layout: &Layout, axis: Axis, ends: &Ends) -> usize {
         let [nx, ny, _] = layout.shape;
+        let pitch = Self::pitch(layout, axis, ends);
         match axis {
-            Axis::X => ends.cells() * ny * layout.row,
-            Axis::Y => nx * ends.cells() * layout.row,
-            Axis::Z => nx * ny * ends.cells(),
+            Axis::X => ends.cells() * ny * pitch,
+            Axis::Y => nx * ends.cells() * pitch,
+            Axis::Z => nx * ny * pitch + MARGIN,
         }
     }
 
@@ -124,16 +155,17 @@ impl CpmlAxis {
         };
         let (second, first) = axis_weights(&problem.operator, problem.grid.spacing[axis.index()]);
         let q = [len, if axis == Axis::Z { 0 } else { len }].map(AlignedVec::zeroed);
-        Some(Self { axis, ends, profiles, second, first, q, r: AlignedVec::zeroed(len) })
+        let (pitch, r) = (Self::pitch(layout, axis, &ends), AlignedVec::zeroed(len));
+        Some(Self { axis, ends, pitch, profiles, second, first, q, r })
     }
 
     /// Offset of the row (i, j) in q and r; `layer` is the position along the axis among its
     /// layers' nodes (along z it does not matter).
     pub(super) const fn at(&self, layout: &Layout, i: usize, j: usize, layer: usize) -> usize {
         match self.axis {
-            Axis::X => (layer * layout.shape[1] + j) * layout.row,
-            Axis::Y => (i * self.ends.cells() + layer) * layout.row,
-            Axis::Z => (i * layout.shape[1] + j) * self.ends.cells(),
+            Axis::X => (layer * layout.shape[1] + j) * self.pitch,
+            Axis::Y => (i * self.ends.cells() + layer) * self.pitch,
+            Axis::Z => MARGIN + (i * layout.shape[1] + j) * self.pitch,
         }
     }
 }
@@ -199,8 +231,8 @@ impl MinimodLayer {
         Some(Self { ends, eta, gradient, phi })
     }
 
-    /// Where phi of row (i, j) lies: offset, and whether it is a whole row. `None` where the row has
-    /// no node in a layer.
+    /// Where phi of row (i, j) lies: offset, and whether it is a whole row. `None` where the row
+    /// has no node in a layer.
     pub(super) fn at(&self, layout: &Layout, i: usize, j: usize) -> Option<(usize, bool)> {
         let [x, y, z] = &self.ends;
         let ny = layout.shape[1];
@@ -265,14 +297,12 @@ impl Layers {
     ) -> Result<(), E> {
         let nz = layout.shape[2];
         for axis in &mut self.cpml {
-            let (pitch, nodes) = if axis.axis == Axis::Z {
-                (axis.ends.cells(), axis.ends.cells())
-            } else {
-                (layout.row, nz)
-            };
-            let parity = if axis.axis == Axis::Z { 0 } else { parity };
+            // Along z all of a row is taken: what is not in a layer is zero.
+            let (parity, start, nodes) =
+                if axis.axis == Axis::Z { (0, MARGIN, axis.pitch) } else { (parity, 0, nz) };
             for array in [&mut axis.q[parity], &mut axis.r] {
-                array.chunks_exact_mut(pitch).try_for_each(|row| each(&mut row[..nodes]))?;
+                let mut rows = array[start..].chunks_exact_mut(axis.pitch);
+                rows.try_for_each(|row| each(&mut row[..nodes]))?;
             }
         }
         if let Some(layer) = &mut self.minimod {

@@ -9,6 +9,7 @@ mod denormals;
 mod fields;
 mod images;
 mod kernels;
+mod layered;
 mod layers;
 mod layout;
 mod pass;
@@ -169,8 +170,9 @@ impl Backend for CpuBackend {
 }
 
 /// Operations per point and step outside layers, with neighbours summed before they are weighted:
-/// for radius R and D dimensions 2 D R - 1 + R additions and R + 1 products for the operator when all
-/// spacings are equal, else (3 R D + 1), and 4 for the step. Order 8 in 3-D with equal spacing: 33.
+/// for radius R and D dimensions 2 D R - 1 + R additions and R + 1 products for the operator when
+/// all spacings are equal, else (3 R D + 1), and 4 for the step. Order 8 in 3-D with equal spacing:
+/// 33.
 fn flops_per_point(problem: &WaveProblem) -> f64 {
     let (radius, dimensions) = (problem.operator.radius(), problem.grid.dimensions());
     let mut spacings = problem.grid.active_axes().map(|axis| problem.grid.spacing[axis.index()]);

@@ -58,12 +58,14 @@ impl Sources {
         Ok(Self { planes, amplitudes })
     }
 
+    /// Whether a plane has a source.
+    pub(super) fn on_plane(&self, i: usize) -> bool {
+        !self.planes[i].is_empty()
+    }
+
     /// Adds `c^2 dt^2 w s` of a step to a row of p^(n+1).
     pub(super) fn inject(&self, step: u64, i: usize, j: usize, next: &mut [f32], c2: &[f32]) {
         let plane = &self.planes[i];
-        if plane.is_empty() {
-            return;
-        }
         let Some(amplitudes) = usize::try_from(step)
             .ok()
             .filter(|&n| n < self.amplitudes.nrows())

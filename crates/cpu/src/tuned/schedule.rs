@@ -3,29 +3,34 @@
 //! `blocked`: one step; tiles of rows march along x, so that the planes around a row are still in
 //! the second-level cache when its neighbours need them. Rows are independent of each other.
 //!
-//! Wavefront: K steps in one sweep along x. Step s lags step s - 1 by one radius along x, and the
-//! tile's rows shift down by one radius per step, so that tile b at position m needs only what
-//! tile b - 1 has done up to the same position:
+//! Wavefront: K steps in one sweep along x. Planes are stepped P at a time; step s lags step s - 1
+//! by L P planes, the least multiple of P from one radius R on, and the tile's rows shift down by R
+//! per step, so that tile b at position m needs only what tile b - 1 has done up to the same
+//! position:
 //!
 //! ```text
-//! tile b, position m, step s = 0..K:  plane i = m - s R,  rows [Y_b - s R, Y_(b+1) - s R)
+//! tile b, position m, step s = 0..K:  planes P (m - s L) to P (m - s L) + P - 1,
+//!                                     rows Y_b - s R to Y_(b+1) - s R - 1
 //! ```
 //!
 //! with `Y_b` the tile's first row. Step s at (i, j) reads p of step s within one radius. Of those
-//! rows, the ones from `Y_b - (s-1) R` on were stepped by this tile at position m or before (planes up to
-//! i + R = m - (s-1) R), the ones below by earlier tiles, at position m or before. It overwrites p of
-//! step s - 1 there, whose last readers are the same rows. An earlier tile that runs ahead writes in
-//! step s rows below `Y_b - s R` only, and this tile reads in step s - 1 at rows from there on. The
-//! layers' q obey the same rule with p; phi and r belong to their node alone; a node's images are
-//! read by rows within one radius of the node only, so they follow it.
+//! rows, the ones from `Y_b - (s-1) R` on were stepped by this tile at position m or before, which
+//! reached plane i + L P + P - 1, the ones below by earlier tiles, at position m or before. It
+//! overwrites p of step s - 1 there, whose last readers are the same rows. An earlier tile that
+//! runs ahead writes in step s rows below `Y_b - s R` only, and this tile reads in step s - 1 at
+//! rows from there on. The layers' q obey the same rule with p; phi and r belong to their node
+//! alone; a node's images are read by rows within one radius of the node only, so they follow it.
 
-#![allow(unsafe_code, reason = "launcher: proves the contract of `Pass::row`")]
+#![allow(unsafe_code, reason = "launcher: proves the contract of `Pass::rows`")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::denormals::FlushDenormals;
 use super::layout::Layout;
 use super::pass::{Pass, Scratch};
+
+/// Planes stepped together.
+const PLANES: usize = 2;
 
 /// Calls `work` for tasks 0, 1, ... on the current pool's threads, each task claimed in order, with
 /// denormals flushed.
@@ -82,12 +87,12 @@ pub(super) fn blocked(pass: &Pass<'_>, rows: usize) {
     let cuts = wanted.min(nx / (8 * layout.radius)).max(1);
     on_all_threads(layout, tiles * cuts, |task, scratch| {
         let (cut, tile) = (task / tiles, task % tiles);
-        for i in cut * nx / cuts..(cut + 1) * nx / cuts {
-            for j in tile * ny / tiles..(tile + 1) * ny / tiles {
-                // SAFETY: a pass of one step: rows read what no row of the pass writes, and tasks
-                // are disjoint.
-                unsafe { pass.row(0, i, j, scratch) };
-            }
+        let rows = tile * ny / tiles..(tile + 1) * ny / tiles;
+        let end = (cut + 1) * nx / cuts;
+        for i in (cut * nx / cuts..end).step_by(PLANES) {
+            // SAFETY: a pass of one step: rows read what no row of the pass writes, and tasks are
+            // disjoint.
+            unsafe { pass.rows(0, i, PLANES.min(end - i), rows.clone(), scratch) };
         }
     });
 }
@@ -97,10 +102,11 @@ pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
     let layout = pass.layout;
     let [nx, ny, _] = layout.shape;
     let radius = layout.radius;
+    let lag = radius.div_ceil(PLANES);
     let tiles = tiles(layout, rows, rayon::current_num_threads());
     let positions: Vec<_> = (0..tiles).map(|_| AtomicUsize::new(0)).collect();
     on_all_threads(layout, tiles, |tile, scratch| {
-        for m in 0..nx + (steps - 1) * radius {
+        for m in 0..nx.div_ceil(PLANES) + (steps - 1) * lag {
             // Tiles are claimed in order, so the tile waited for is done or being worked on, and
             // the first of those waits for none.
             if tile > 0 {
@@ -111,18 +117,18 @@ pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
                 }
             }
             for s in 0..steps {
-                let Some(i) = m.checked_sub(s * radius).filter(|&i| i < nx) else { continue };
+                let Some(i) = m.checked_sub(s * lag).map(|m| m * PLANES).filter(|&i| i < nx) else {
+                    continue;
+                };
                 let from = (tile * ny / tiles).saturating_sub(s * radius);
                 let to = if tile + 1 == tiles {
                     ny
                 } else {
                     ((tile + 1) * ny / tiles).saturating_sub(s * radius)
                 };
-                for j in from..to {
-                    // SAFETY: the module's argument; the load above makes the earlier tiles' work
-                    // happen before.
-                    unsafe { pass.row(s, i, j, scratch) };
-                }
+                // SAFETY: the module's argument; the load above makes the earlier tiles' work
+                // happen before.
+                unsafe { pass.rows(s, i, PLANES.min(nx - i), from..to, scratch) };
             }
             positions[tile].store(m + 1, Ordering::Release);
         }

@@ -1,8 +1,8 @@
 //! What a C-PML adds to the operator along one axis, and the step of its memory variables.
 //!
-//! The recursion is that of `temblor_physics::cpml`: with t = (1 + b) `p_xx` + `b_x` `p_x` + `q_x`, the
-//! axis' term is (1 + b) t + r, of which `p_xx` is left to the plain kernel. Profiles are one value
-//! per row along x and y, one per node along z.
+//! The recursion is that of `temblor_physics::cpml`: with t = (1 + b) `p_xx` + `b_x` `p_x` + `q_x`,
+//! the axis' term is (1 + b) t + r, of which `p_xx` is left to the plain kernel. Profiles are one
+//! value per row along x and y, one per node along z.
 
 use super::simd::Simd;
 
@@ -29,7 +29,8 @@ pub(crate) struct CpmlArgs<'a> {
     pub(crate) second: &'a [f32; 9],
     /// First derivative along the axis, at +r, 1/m.
     pub(crate) first: &'a [f32; 9],
-    /// q of step n-1 at -1, +1, -2, +2, ... along the axis, rows of zeros outside the layer.
+    /// q of step n-1 at -1, +1, -2, +2, ... along the axis, rows of zeros outside the layer;
+    /// not used along z.
     pub(crate) q_around: &'a [*const f32; 16],
     /// q of step n-1 at the row itself.
     pub(crate) q: *const f32,
@@ -47,75 +48,94 @@ pub(crate) struct CpmlArgs<'a> {
     pub(crate) to: usize,
 }
 
-/// `q_x` at node k.
-///
-/// # Safety
-/// The processor has S; the rows around are readable at k.
-#[inline(always)]
-unsafe fn slope_of_q<S: Simd, const R: usize>(a: &CpmlArgs<'_>, k: usize) -> S::V {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let mut slope = S::splat(0.0);
-        for r in 0..R {
-            let q =
-                S::sub(S::load(a.q_around[2 * r + 1].add(k)), S::load(a.q_around[2 * r].add(k)));
-            slope = S::fma(S::splat(a.first[r + 1]), q, slope);
-        }
-        slope
-    }
-}
-
 /// A row within one radius of the layer, outside it: there b = r = 0, and only `q_x` is left.
 ///
 /// # Safety
 /// The processor has S; the rows around are readable and `extra` is writable over `from..to`.
 #[inline(always)]
 pub(super) unsafe fn near<S: Simd, const R: usize>(a: &CpmlArgs<'_>) {
+    let around = *a.q_around;
     // SAFETY: the caller's contract.
     unsafe {
+        let mut first = [S::splat(0.0); R];
+        for r in 0..R {
+            first[r] = S::splat(a.first[r + 1]);
+        }
         let mut k = a.from;
         while k < a.to {
             let extra = a.extra.add(k);
-            S::store(extra, S::add(S::load(extra), slope_of_q::<S, R>(a, k)));
+            let mut sum = S::load(extra);
+            for r in 0..R {
+                let (before, after) =
+                    (S::load(around[2 * r].add(k)), S::load(around[2 * r + 1].add(k)));
+                sum = S::fma(first[r], S::sub(after, before), sum);
+            }
+            S::store(extra, sum);
             k += S::LANES;
         }
     }
 }
 
-/// A row in the layer. VARY: the profiles vary along the row.
+/// A row in the layer. VARY: along z, where the profiles vary and q's neighbours lie in the same
+/// row.
 ///
 /// # Safety
-/// The processor has S; all rows are valid over `from..to`, p and the rows around also over the
-/// operator's reach along the axis; nobody else touches `q_next`, `r` and `extra`.
+/// The processor has S; all rows are valid over `from..to`, p and the rows around (with VARY: q)
+/// also over the operator's reach along the axis; nobody else touches `q_next`, `r` and `extra`,
+/// and those do not overlap the other rows but where `q_next` is `q` without VARY.
 #[inline(always)]
 pub(super) unsafe fn inside<S: Simd, const R: usize, const VARY: bool>(a: &CpmlArgs<'_>) {
+    // Copies, since stores to the rows could change what `a` refers to, as far as the compiler
+    // knows.
+    let around = *a.q_around;
+    let (p_row, q_row, q_next, r_row, extra_row) = (a.p, a.q, a.q_next, a.r, a.extra);
+    let (profile, stride, to) = (a.profile, a.stride, a.to);
     // SAFETY: the caller's contract.
     unsafe {
-        let value = |row: *const f32, k: usize| {
-            if VARY { S::load(row.add(k)) } else { S::splat(*row) }
-        };
+        let zero = S::splat(0.0);
+        let centre = S::splat(a.second[0]);
+        let (mut second, mut first) = ([zero; R], [zero; R]);
+        for r in 0..R {
+            second[r] = S::splat(a.second[r + 1]);
+            first[r] = S::splat(a.first[r + 1]);
+        }
+        let (mut decay, mut gain) = (zero, zero);
+        let (mut one_plus_b, mut slope) = (zero, zero);
+        if !VARY {
+            (decay, gain) = (S::splat(*profile.a), S::splat(*profile.b));
+            (one_plus_b, slope) = (S::splat(*profile.one_plus_b), S::splat(*profile.slope));
+        }
         let mut k = a.from;
-        while k < a.to {
-            let p = a.p.add(k);
-            let mut p_xx = S::mul(S::splat(a.second[0]), S::load(p));
-            let mut p_x = S::splat(0.0);
-            for r in 1..R + 1 {
-                let d = r.cast_signed() * a.stride;
-                let (before, after) = (S::load(p.offset(-d)), S::load(p.offset(d)));
-                p_xx = S::fma(S::splat(a.second[r]), S::add(before, after), p_xx);
-                p_x = S::fma(S::splat(a.first[r]), S::sub(after, before), p_x);
+        while k < to {
+            let p = p_row.add(k);
+            let mut p_xx = S::mul(centre, S::load(p));
+            let (mut p_x, mut q_x) = (zero, zero);
+            for r in 0..R {
+                let d = r.cast_signed() + 1;
+                let (before, after) =
+                    (S::load(p.offset(-d * stride)), S::load(p.offset(d * stride)));
+                p_xx = S::fma(second[r], S::add(before, after), p_xx);
+                p_x = S::fma(first[r], S::sub(after, before), p_x);
+                let (before, after) = if VARY {
+                    (S::load(q_row.add(k).offset(-d)), S::load(q_row.add(k).offset(d)))
+                } else {
+                    (S::load(around[2 * r].add(k)), S::load(around[2 * r + 1].add(k)))
+                };
+                q_x = S::fma(first[r], S::sub(after, before), q_x);
             }
-            let one_plus_b = value(a.profile.one_plus_b, k);
-            let (decay, gain) = (value(a.profile.a, k), value(a.profile.b, k));
-            let bent = S::fma(value(a.profile.slope, k), p_x, slope_of_q::<S, R>(a, k));
-            let t = S::fma(one_plus_b, p_xx, bent);
-            let r = S::load(a.r.add(k));
-            let extra = a.extra.add(k);
+            if VARY {
+                (decay, gain) = (S::load(profile.a.add(k)), S::load(profile.b.add(k)));
+                one_plus_b = S::load(profile.one_plus_b.add(k));
+                slope = S::load(profile.slope.add(k));
+            }
+            let t = S::fma(one_plus_b, p_xx, S::fma(slope, p_x, q_x));
+            let r = S::load(r_row.add(k));
+            let extra = extra_row.add(k);
             let more = S::sub(S::fma(one_plus_b, t, r), p_xx);
             S::store(extra, S::add(S::load(extra), more));
-            S::store(a.r.add(k), S::mul(decay, S::fma(gain, t, r)));
-            let q = S::load(a.q.add(k));
-            S::store(a.q_next.add(k), S::mul(decay, S::fma(gain, p_x, q)));
+            S::store(r_row.add(k), S::mul(decay, S::fma(gain, t, r)));
+            let q = S::load(q_row.add(k));
+            S::store(q_next.add(k), S::mul(decay, S::fma(gain, p_x, q)));
             k += S::LANES;
         }
     }

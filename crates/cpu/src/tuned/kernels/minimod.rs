@@ -65,7 +65,8 @@ pub(super) unsafe fn auxiliary<S: Simd>(a: &MinimodArgs) {
 /// Damps the stepped row.
 ///
 /// # Safety
-/// The processor has S; p, `eta_z` and `next` are valid over `from..to`; nobody else touches `next`.
+/// The processor has S; p, `eta_z` and `next` are valid over `from..to`; nobody else touches
+/// `next`.
 #[inline(always)]
 pub(super) unsafe fn damp<S: Simd>(a: &MinimodArgs) {
     // SAFETY: the caller's contract.

@@ -73,10 +73,10 @@ type MinimodRow = unsafe fn(&MinimodArgs);
 /// The kernels of a plan. Each is unsafe to call: see the module of the same name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kernels {
-    /// Plain step.
-    pub(super) step: StepRow,
-    /// Step with what layers add.
-    pub(super) step_extra: StepRow,
+    /// Plain step of one plane and of two.
+    pub(super) step: [StepRow; 2],
+    /// Step with what layers add, of one plane and of two.
+    pub(super) step_extra: [StepRow; 2],
     /// C-PML of x or y.
     pub(super) cpml: CpmlRow,
     /// C-PML of z.
@@ -97,9 +97,11 @@ macro_rules! instantiate {
             use super::*;
 
             $(#[target_feature(enable = $feature)])?
-            unsafe fn step<const R: usize, const Y: bool, const EXTRA: bool>(a: &StepArgs<'_>) {
+            unsafe fn step<const R: usize, const Y: bool, const EXTRA: bool, const P: usize>(
+                a: &StepArgs<'_>,
+            ) {
                 // SAFETY: the same contract.
-                unsafe { step::step::<$simd, R, Y, EXTRA>(a) }
+                unsafe { step::step::<$simd, R, Y, EXTRA, P>(a) }
             }
 
             $(#[target_feature(enable = $feature)])?
@@ -128,8 +130,16 @@ macro_rules! instantiate {
 
             fn table<const R: usize>(y: bool) -> Kernels {
                 Kernels {
-                    step: if y { step::<R, true, false> } else { step::<R, false, false> },
-                    step_extra: if y { step::<R, true, true> } else { step::<R, false, true> },
+                    step: if y {
+                        [step::<R, true, false, 1>, step::<R, true, false, 2>]
+                    } else {
+                        [step::<R, false, false, 1>, step::<R, false, false, 2>]
+                    },
+                    step_extra: if y {
+                        [step::<R, true, true, 1>, step::<R, true, true, 2>]
+                    } else {
+                        [step::<R, false, true, 1>, step::<R, false, true, 2>]
+                    },
                     cpml: cpml::<R, false>,
                     cpml_z: cpml::<R, true>,
                     cpml_near: cpml_near::<R>,
