@@ -10,10 +10,11 @@ use crate::{exit, provenance};
 const EXAMPLES: &str = "\
 Examples:
   temblor init shot.toml            write a commented run file that runs as it is
-  temblor check shot.toml           time step, resolution, memory, geometry; no run
+  temblor check shot.toml           time step, resolution, memory; no run
   temblor run shot.toml             run it: traces and a report
   temblor run --resume survey.toml  go on where an interrupted run stopped
   temblor show shot.sgy             a picture of a gather, a model or a snapshot
+  temblor verify --quick            the physics self-test on this machine
   temblor devices                   what can run here
   temblor --help                    longer help, with the exit codes";
 

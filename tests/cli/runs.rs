@@ -258,6 +258,13 @@ fn help_fits_eighty_columns_and_names_the_exit_codes() {
     for piece in ["Examples:", "temblor run shot.toml", "Exit codes:", "130  stopped by Ctrl-C"] {
         assert!(help.contains(piece), "no `{piece}` in {help}");
     }
+    for args in
+        [&["--help"][..], &["-h"], &["run", "--help"], &["check", "--help"], &["init", "-h"]]
+    {
+        for line in folder.temblor(args).says(0, &[]).stdout.lines() {
+            assert!(line.chars().count() <= 80, "{args:?}: {line}");
+        }
+    }
     let version = folder.temblor(&["--version"]).says(0, &[]).stdout;
     for piece in ["commit:", "compiler: rustc", "target:", "features:"] {
         assert!(version.contains(piece), "{version}");

@@ -23,7 +23,8 @@ const HEALTH_EVERY: u64 = 100;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Files appear under their names when complete. Until then traces of many shots
-stand in NAME.part with NAME.journal; complete ones of an earlier run are replaced.
+stand in NAME.part beside NAME.journal. Complete files of an earlier run are
+replaced.
 
 Examples:
   temblor run shot.toml
