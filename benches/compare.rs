@@ -6,10 +6,15 @@
 //! prints `devito <version> <grid> <threads> <Gpoint/s>`; it runs between the rows. Rounds
 //! alternate and the best of each row counts, so that a disturbance hits all rows alike.
 //!
-//! Options after `--`: `--size N`, `--rounds N`, `--steps N`.
+//! Options after `--`: `--size N`, `--rounds N`, `--steps N`, and `--cpu-time` (Linux), which counts
+//! the time that the process' threads ran instead of the time that went by: on a machine shared with
+//! other work only that can be compared, best with one thread (`RAYON_NUM_THREADS=1`), since threads
+//! that wait count as well.
 
 use std::hint::black_box;
 use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -26,10 +31,26 @@ fn rate(points: usize, steps: u32, seconds: f64) -> f64 {
     points as f64 * f64::from(steps) / seconds / 1e9
 }
 
+/// Seconds since some start: those that went by, or those that this process' threads ran.
+fn clock() -> f64 {
+    if !CPU_TIME.load(Ordering::Relaxed) {
+        static START: OnceLock<Instant> = OnceLock::new();
+        return START.get_or_init(Instant::now).elapsed().as_secs_f64();
+    }
+    let tasks = std::fs::read_dir("/proc/self/task").expect("--cpu-time needs Linux");
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() * 1e-9
+}
+
+static CPU_TIME: AtomicBool = AtomicBool::new(false);
+
 fn seconds(work: impl FnOnce()) -> f64 {
-    let start = Instant::now();
+    let start = clock();
     work();
-    start.elapsed().as_secs_f64()
+    clock() - start
 }
 
 /// A plan with random wave speed, 1500 to 3000 m/s, and random pressure.
@@ -155,13 +176,21 @@ fn main() -> Result<()> {
             *value = arguments.get(at + 1).context("an option without a value")?.parse()?;
         }
     }
+    let cpu_time = arguments.iter().any(|argument| argument == "--cpu-time");
+    CPU_TIME.store(cpu_time, Ordering::Relaxed);
     let [(_, size), (_, rounds), (_, steps)] = options;
     let steps = u32::try_from(steps)?;
     let points = size * size * size;
-    let devito = std::env::var("TEMBLOR_DEVITO").ok();
+    let devito = std::env::var("TEMBLOR_DEVITO").ok().map(|command| {
+        format!("{command} --size {size}{}", if cpu_time { " --cpu-time" } else { "" })
+    });
     let backend = CpuBackend::new();
     let device = backend.device();
-    println!("{}, {}, {} threads, {size}^3, order 8", device.name, device.arch, device.units);
+    let per = if cpu_time { "second of CPU time" } else { "second" };
+    println!(
+        "{}, {}, {} threads, {size}^3, order 8, per {per}",
+        device.name, device.arch, device.units
+    );
 
     let mut rows = Vec::new();
     for layers in [false, true] {
