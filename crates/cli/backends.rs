@@ -2,6 +2,7 @@
 
 use temblor_backend::Backend;
 use temblor_cpu::{CpuBackend, ReferenceBackend};
+use temblor_physics::WaveProblem;
 
 use crate::exit::Failure;
 
@@ -61,19 +62,36 @@ pub fn all() -> Vec<(&'static str, &'static str, Opened)> {
 /// # Errors
 /// [`Failure::Unsupported`] for an unknown name or a device that cannot be used.
 pub fn open(name: &str) -> Result<Box<dyn Backend>, Failure> {
+    if name == "auto" { open_first(|_| Ok(())) } else { open_named(name) }
+}
+
+/// Opens a backend for a problem; `auto` takes the first whose device works and that solves it.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_for(name: &str, problem: &WaveProblem) -> Result<Box<dyn Backend>, Failure> {
     if name != "auto" {
-        let Some(entry) = BACKENDS.iter().find(|entry| entry.name == name) else {
-            let names = names().join(", ");
-            return Err(Failure::Unsupported(format!(
-                "there is no backend `{name}` in this build; it has: {names}"
-            )));
-        };
-        return (entry.open)().map_err(|why| {
-            Failure::Unsupported(format!("backend `{name}` cannot be used: {why}"))
-        });
+        return open_named(name);
     }
+    open_first(|backend| backend.variants(problem).map(|_| ()).map_err(|why| why.to_string()))
+}
+
+fn open_named(name: &str) -> Result<Box<dyn Backend>, Failure> {
+    let Some(entry) = BACKENDS.iter().find(|entry| entry.name == name) else {
+        let names = names().join(", ");
+        return Err(Failure::Unsupported(format!(
+            "there is no backend `{name}` in this build; it has: {names}"
+        )));
+    };
+    (entry.open)()
+        .map_err(|why| Failure::Unsupported(format!("backend `{name}` cannot be used: {why}")))
+}
+
+fn open_first(
+    solves: impl Fn(&dyn Backend) -> Result<(), String>,
+) -> Result<Box<dyn Backend>, Failure> {
     for entry in BACKENDS {
-        match (entry.open)() {
+        match (entry.open)().and_then(|backend| solves(backend.as_ref()).map(|()| backend)) {
             Ok(backend) => {
                 let device = backend.device();
                 tracing::info!("backend auto: {} on {} ({})", entry.name, device.name, device.arch);
@@ -82,5 +100,5 @@ pub fn open(name: &str) -> Result<Box<dyn Backend>, Failure> {
             Err(why) => tracing::info!("backend auto: not {}: {why}", entry.name),
         }
     }
-    Err(Failure::Unsupported("no backend of this build can be used here".into()))
+    Err(Failure::Unsupported("no backend of this build can be used for this problem".into()))
 }

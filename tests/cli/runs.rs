@@ -42,6 +42,17 @@ fn the_report_says_what_was_run_and_how_fast() {
 }
 
 #[test]
+fn auto_takes_the_first_backend_that_solves_the_problem() {
+    let folder = Folder::small(
+        "traces = \"shot.npy\"",
+        "traces = \"shot.npy\"\nreport = \"shot.json\"\n[operator]\narithmetic = \"f64\"",
+    );
+    folder.temblor(&["run", "run.toml"]).says(0, &["backend auto: not cpu", "F64"]);
+    let report: serde_json::Value = serde_json::from_slice(&folder.read("shot.json")).unwrap();
+    assert_eq!(report["device"]["backend"], "cpu-ref");
+}
+
+#[test]
 fn corrected_traces_at_nine_tenths_of_the_limit_are_the_exact_ones() {
     let folder = Folder::with(
         r#"

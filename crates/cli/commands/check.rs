@@ -27,8 +27,8 @@ pub struct CheckArgs {
 /// # Errors
 /// What the run would fail with before its first step.
 pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
-    let backend = backends::open(&args.backend.backend)?;
     let job = Job::open(&args.file.path)?;
+    let backend = backends::open_for(&args.backend.backend, &job.survey.problem)?;
     let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
     print_survey(&job.survey, &job.model_name);
     print_time(&job.survey);

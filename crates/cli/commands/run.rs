@@ -52,8 +52,8 @@ pub struct RunArgs {
 /// written, with the finished shots kept.
 pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let base_rss = resident("VmRSS:");
-    let backend = backends::open(&args.backend.backend)?;
     let mut job = Job::open(&args.file.path)?;
+    let backend = backends::open_for(&args.backend.backend, &job.survey.problem)?;
     let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
     for warning in &facts.warnings {
         tracing::warn!("{warning}");
