@@ -11,6 +11,9 @@ use crate::picture::{self, Colours, Horizontal, Style, clip_level};
 /// Percentile of the amplitudes at which colours saturate.
 const CLIP_PERCENT: f64 = 99.0;
 
+/// Up to so many traces are drawn as wiggles: as coloured bands they would be too wide to compare.
+const FEW_TRACES: usize = 30;
+
 /// Draws a gather; `traces` is the file that holds it, for the title.
 pub(super) fn write(
     path: &Path,
@@ -38,7 +41,7 @@ pub(super) fn write(
         horizontal: Horizontal::of_receivers(&shot.receivers, 1),
         clip: clip_level(samples.iter().copied(), CLIP_PERCENT),
         label: "Pressure (Pa)".to_owned(),
-        style: Style::Density,
+        style: if samples.nrows() > FEW_TRACES { Style::Density } else { Style::Wiggle },
         colours: Colours::Grey,
     }
     .draw(None)?;
