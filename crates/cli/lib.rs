@@ -1,4 +1,7 @@
 //! temblor: wave propagation on structured grids, one solver, kernels tuned for each vendor.
+//!
+//! The way of data: [`runfile`] (run file to survey) -> `temblor_solver` (survey to gathers, on a
+//! plan of one of [`backends`]) -> [`output`] (gathers to files). [`commands`] start it.
 
 pub use temblor_backend as backend;
 pub use temblor_conformance as conformance;
@@ -6,3 +9,92 @@ pub use temblor_cpu as cpu;
 pub use temblor_io as io;
 pub use temblor_physics as physics;
 pub use temblor_solver as solver;
+
+pub mod args;
+pub mod backends;
+pub mod commands;
+pub mod exit;
+pub mod models;
+pub mod output;
+pub mod picture;
+pub mod preflight;
+pub mod progress;
+pub mod provenance;
+pub mod runfile;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::filter::LevelFilter;
+
+use args::{Cli, Command};
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are "errors" of the parser with exit code 0.
+            let _ = error.print();
+            let bad = error.exit_code() != 0;
+            return if bad { exit::Code::BadInput.into() } else { ExitCode::SUCCESS };
+        }
+    };
+    start_log(cli.global.verbose, cli.global.quiet);
+    match dispatch(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", message(&error));
+            exit::code_of(&error).into()
+        }
+    }
+}
+
+/// The chain of an error as one message, without repeating what a part already says.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for part in error.chain() {
+        let part = part.to_string();
+        if text.is_empty() {
+            text = part;
+        } else if !text.contains(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+    }
+    text
+}
+
+fn start_log(verbose: u8, quiet: bool) {
+    let level = match (quiet, verbose) {
+        (true, _) => LevelFilter::ERROR,
+        (false, 0) => LevelFilter::INFO,
+        (false, 1) => LevelFilter::DEBUG,
+        (false, _) => LevelFilter::TRACE,
+    };
+    // Fails only if a log was set before, as in a test that calls this twice.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .without_time()
+        .try_init();
+}
+
+fn dispatch(cli: &Cli) -> anyhow::Result<()> {
+    if let Some(threads) = cli.global.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    }
+    match &cli.command {
+        Command::Run(args) => commands::run::run(args, cli.global.quiet),
+        Command::Check(args) => commands::check::run(args),
+        Command::Init(args) => commands::init::run(args),
+        Command::Devices(args) => commands::devices::run(args),
+        Command::Show(args) => commands::show::run(args),
+        Command::Model(args) => commands::model::run(args),
+        Command::Completions(args) => commands::completions::run(args),
+    }
+}

@@ -1,3 +1,7 @@
 //! The command `temblor`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    temblor::main()
+}

@@ -10,7 +10,7 @@
 //! - After an error the plan is poisoned: every call but [`Propagator::reset`] and
 //!   [`Propagator::traces`] answers [`Error::Poisoned`]; traces recorded before it can be read.
 //! - Two plans of one backend do not disturb each other.
-//! - Denormals are flushed to zero.
+//! - Denormals are flushed to zero: no step leaves one.
 //! - A problem that a backend lists variants for works; any other is [`Error::Unsupported`].
 
 pub mod device;

@@ -162,7 +162,9 @@ pub trait Propagator: Send {
     /// The variant in use.
     fn variant(&self) -> &Variant;
 
-    /// Sets a part of a field. Wave speed must be set on all nodes before the first step.
+    /// Sets a part of a field. Wave speed must be set on all nodes before the first step; where
+    /// c^2 dt^2 is zero or not finite it counts as not set. Pressure on a free surface's own nodes
+    /// stays zero, whatever is given.
     ///
     /// # Errors
     /// [`crate::Error::Shape`], [`crate::Error::Outside`], [`crate::Error::Unsupported`] for
@@ -239,14 +241,15 @@ pub trait Propagator: Send {
     fn save(&mut self, to: &mut dyn Write) -> Result<()>;
 
     /// Reads a state that the same problem, backend and variant saved; going on is then bit for
-    /// bit the same as never having stopped.
+    /// bit the same as never having stopped. Samples not yet read are dropped on success.
     ///
     /// # Errors
-    /// [`crate::Error::State`] if it belongs to another plan, [`crate::Error::Io`].
+    /// [`crate::Error::State`] if it belongs to another plan (nothing has changed then);
+    /// [`crate::Error::Io`], which poisons: fields may be half read.
     fn restore(&mut self, from: &mut dyn Read) -> Result<()>;
 
-    /// Back to rest at step 0: fields and memory variables zero, samples dropped; wave speed,
-    /// sources and receivers kept. Clears poison.
+    /// Back to rest at step 0: fields and memory variables zero, samples and snapshots dropped; wave
+    /// speed, sources and receivers kept. Clears poison.
     ///
     /// # Errors
     /// [`crate::Error::Driver`].

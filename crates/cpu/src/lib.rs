@@ -1,1 +1,11 @@
-//! cpu of temblor.
+//! Backends that run on the host's processors.
+//!
+//! `cpu-ref` ([`ReferenceBackend`]) is the oracle: plain loops in f64 and f32 that share nothing
+//! with tuned code but `temblor-physics`. `cpu` ([`CpuBackend`]) is tuned for caches and vectors.
+
+pub mod memory;
+pub mod reference;
+pub mod tuned;
+
+pub use reference::ReferenceBackend;
+pub use tuned::{CpuBackend, Isa};

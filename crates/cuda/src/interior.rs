@@ -144,6 +144,9 @@ impl Interior {
         kernels: &Kernels,
         fields: &StepFields,
     ) -> Result<()> {
+        if self.empty {
+            return Ok(());
+        }
         kernels.plain(stream, "acoustic_iso_plain_r4", &self.step, &self.rim, fields)
     }
 
@@ -156,7 +159,7 @@ impl Interior {
         sources: Option<&Sources>,
         n: u64,
     ) -> Result<()> {
-        let Some(mapped) = &self.fused else { return Ok(()) };
+        let Some(mapped) = self.fused.as_ref().filter(|_| !self.empty) else { return Ok(()) };
         let mut fused = TemblorFused {
             halo: self.halo,
             first: fields.node(2),

@@ -35,8 +35,7 @@ impl Kind {
 
     /// Nodes along z per thread and threads per block of the layer's kernel.
     fn grouped(self, problem: &WaveProblem) -> (usize, usize) {
-        let tuned = problem.operator.radius() == 4 && problem.grid.active(Axis::Y);
-        if self == Self::Cpml && tuned { (GROUP, 128) } else { (1, 256) }
+        if self == Self::Cpml && vectorised(problem) { (GROUP, 128) } else { (1, 256) }
     }
 
     /// Entry point of the layer's kernel.
@@ -45,13 +44,20 @@ impl Kind {
         match self {
             // Along walls that are left out of the interior.
             Self::None => (radius == 4).then(|| "acoustic_iso_plain_r4".into()),
-            Self::Cpml if radius == 4 && problem.grid.active(Axis::Y) => {
-                Some("acoustic_iso_cpml_order8".into())
-            }
+            Self::Cpml if vectorised(problem) => Some("acoustic_iso_cpml_order8".into()),
             Self::Cpml => Some(format!("acoustic_iso_cpml_r{radius}")),
             Self::Minimod => Some(format!("acoustic_iso_minimod_r{radius}")),
         }
     }
+}
+
+/// Whether `acoustic_iso_cpml_order8` takes the problem: order 8, 3-D, offsets of 31 bits.
+fn vectorised(problem: &WaveProblem) -> bool {
+    let [_, ny, nz] = problem.grid.shape;
+    let plane = (ny + 8).saturating_mul(nz + 128);
+    problem.operator.radius() == 4
+        && problem.grid.active(Axis::Y)
+        && plane < usize::try_from(i32::MAX).unwrap_or(0) / 8
 }
 
 /// Storage of one axis' C-PML memory variables.

@@ -252,7 +252,7 @@ impl CudaPlan {
         }
         if let Some(node) = self.survey(self.fields.speed_node(), false)?.first_bad {
             return Err(Error::Invalid {
-                what: format!("the wave speed was never set at node {node:?}"),
+                what: format!("the wave speed at node {node:?} was never set or is not positive"),
                 remedy: "upload Field::WaveSpeed on all nodes before the first step".into(),
             });
         }

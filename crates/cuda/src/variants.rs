@@ -13,6 +13,9 @@ pub(crate) const TMA_SHARED: usize =
 /// Dynamic shared memory of `acoustic_iso_fused2`, bytes; the kernel's `Shared`.
 pub(crate) const FUSED_SHARED: usize = 8 * 72 * 40 * 4 + (5 + 7 + 3) * 64 * 32 * 4 + (8 + 3) * 8;
 
+/// Fewest nodes for which fused steps are preferred.
+const FUSED_FROM: u64 = 400_000_000;
+
 /// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know
 /// about images.
 const WALL: usize = 4;
@@ -52,16 +55,18 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     let flops = flops(problem, order);
     let mut variants = Vec::new();
     let tuned = limits.capability >= 90 && order == 8 && problem.grid.active(Axis::Y);
-    let possible = |variant: &str, shared: usize| {
-        tuned && limits.shared >= shared && !layout(problem, variant).interior.is_empty()
-    };
-    if possible("fused2", FUSED_SHARED) {
-        let about = "two steps on chip in 56x24 tiles, every stream by bulk tensor copies (sm_90)";
-        variants.push(Variant::new("fused2", about, 10.0, flops, 2));
-    }
-    if possible("tma", TMA_SHARED) {
+    if tuned && limits.shared >= TMA_SHARED {
         let about = "64x64 tiles marched along x, every stream by bulk tensor copies (sm_90)";
         variants.push(Variant::new("tma", about, 16.0, flops, 1));
+    }
+    if tuned && limits.shared >= FUSED_SHARED {
+        let about = "two steps on chip in 56x24 tiles, every stream by bulk tensor copies (sm_90)";
+        let fused = Variant::new("fused2", about, 10.0, flops, 2);
+        // Measured on an H200 (docs/cuda-h200.md): ahead from 768^3 on, and only without layers and
+        // walls, whose nodes it steps one by one and whose rim it computes twice.
+        let bare = layout(problem, "fused2").layers.is_empty();
+        let first = bare && problem.grid.points() >= FUSED_FROM;
+        variants.insert(if first { 0 } else { variants.len() }, fused);
     }
     let about = "a thread per node, any order and shape";
     variants.push(Variant::new("baseline", about, 16.0, flops, 1));

@@ -1,1 +1,25 @@
-//! io of temblor.
+//! Files of seismic modelling: velocity models and snapshots (npy, raw, VTI), traces (SEG-Y), point
+//! lists (CSV). No physics, no dependence on the rest of temblor.
+//!
+//! Volumes have shape (nx, ny, nz), z (depth, positive downwards) fastest in memory; lengths are in
+//! metres, times in seconds, whatever a file's own units are. Nothing here reads a whole volume
+//! unless asked to: readers work by slabs, writers by the pieces they are given. Files that are
+//! written whole appear under their name only when complete ([`AtomicFile`]).
+
+pub mod array_writer;
+pub mod atomic;
+pub mod csv_points;
+pub mod element;
+pub mod error;
+pub mod npy;
+mod positioned;
+pub mod raw;
+pub mod segy;
+pub mod volume;
+pub mod vti;
+
+pub use array_writer::ArrayWriter;
+pub use atomic::AtomicFile;
+pub use element::{ByteOrder, Element, Sample};
+pub use error::{Error, Result};
+pub use volume::{Statistics, Volume, VolumeFormat, VolumeOptions};

@@ -16,7 +16,7 @@ pub struct Cpml {
     pub cells: usize,
     /// Theoretical reflection coefficient at normal incidence.
     pub r0: f64,
-    /// Peak frequency of the wavelet, Hz; the frequency shift is pi times this.
+    /// Peak frequency of the wavelet, Hz; scales the frequency shift.
     pub peak_hz: f64,
     /// Largest wave speed, m/s; scales the damping.
     pub vmax: f64,

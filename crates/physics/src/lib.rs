@@ -7,17 +7,29 @@
 pub mod boundary;
 pub mod cfl;
 pub mod cpml;
+pub mod dispersion;
 pub mod error;
+pub mod greens;
 pub mod grid;
+pub mod interpolate;
+pub mod kaiser;
+pub mod lattice;
+pub mod layers;
 pub mod minimod;
 pub mod points;
 pub mod problem;
+pub mod resample;
+pub mod time_dispersion;
+pub mod wavelet;
 pub mod weights;
 
 pub use boundary::{Boundaries, Boundary, Cpml, Minimod};
 pub use error::{Error, Result};
 pub use grid::{Axis, Face, Grid};
+pub use interpolate::{receiver_weights, source_weights};
 pub use points::{AxisWeights, PointWeights};
 pub use problem::{
     Arithmetic, BoundaryKind, Equation, Operator, ProblemClass, WaveProblem, WaveProblemBuilder,
 };
+pub use resample::{Resampler, sample_count};
+pub use wavelet::Wavelet;

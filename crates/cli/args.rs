@@ -1,0 +1,106 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand};
+
+use crate::commands::{check, completions, devices, init, model, run, show};
+use crate::{exit, provenance};
+
+const EXAMPLES: &str = "\
+Examples:
+  temblor init shot.toml            write a commented run file that runs as it is
+  temblor check shot.toml           time step, resolution, memory, geometry; no run
+  temblor run shot.toml             run it: traces and a report
+  temblor run --resume survey.toml  go on where an interrupted run stopped
+  temblor show shot.sgy             a picture of a gather, a model or a snapshot
+  temblor devices                   what can run here
+  temblor --help                    longer help, with the exit codes";
+
+/// Seismic wave propagation on structured grids.
+///
+/// A run file and a velocity model in, a shot gather out: acoustic waves in 2-D and 3-D by finite
+/// differences, with absorbing layers, free surfaces, and SEG-Y on disk.
+#[derive(Debug, Parser)]
+#[command(
+    name = "temblor",
+    version,
+    long_version = provenance::LONG_VERSION,
+    after_help = EXAMPLES,
+    after_long_help = const_format(),
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// Options of all commands.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+fn const_format() -> String {
+    format!("{EXAMPLES}\n\n{}", exit::TABLE)
+}
+
+/// Options of all commands.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// Threads to compute with [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Say more (twice: everything)
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
+    pub verbose: u8,
+    /// Say errors only
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(n) if (1..=4096).contains(&n) => Ok(n),
+        _ => Err("give a number of threads from 1 to 4096".into()),
+    }
+}
+
+/// Which backend, and which of its kernels.
+#[derive(Debug, Clone, Args)]
+pub struct BackendArgs {
+    /// Backend: auto, or a name from `temblor devices`
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub backend: String,
+    /// Kernel variant [default: the fastest known for the problem]
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a run file: traces, snapshots, report
+    Run(run::RunArgs),
+    /// Say everything that can be known before a run
+    Check(check::CheckArgs),
+    /// Write a commented run file to start from
+    Init(init::InitArgs),
+    /// List backends, devices and what they can do
+    Devices(devices::DevicesArgs),
+    /// Draw a gather, a model or a snapshot as PNG
+    Show(show::ShowArgs),
+    /// Make, describe and convert velocity models
+    Model(model::ModelArgs),
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// A run file.
+#[derive(Debug, Clone, Args)]
+pub struct RunFileArg {
+    /// Run file (TOML); `temblor init` writes one
+    #[arg(value_name = "RUN_FILE")]
+    pub path: PathBuf,
+}

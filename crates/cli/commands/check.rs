@@ -1,0 +1,185 @@
+//! `temblor check`: everything that can be known before a run.
+
+use clap::Args;
+use temblor_backend::DeviceInfo;
+use temblor_physics::{Boundary, BoundaryKind, Face};
+use temblor_solver::Survey;
+
+use crate::args::{BackendArgs, RunFileArg};
+use crate::preflight::{Facts, suggested_minimod};
+use crate::runfile::{Job, OutputSpec};
+use crate::{backends, output};
+
+/// Arguments of `temblor check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  temblor check shot.toml --backend cpu-ref")]
+pub struct CheckArgs {
+    /// What to check.
+    #[command(flatten)]
+    pub file: RunFileArg,
+    /// Where it would run.
+    #[command(flatten)]
+    pub backend: BackendArgs,
+}
+
+/// Checks a run file and prints what a run would be.
+///
+/// # Errors
+/// What the run would fail with before its first step.
+pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
+    let backend = backends::open(&args.backend.backend)?;
+    let job = Job::open(&args.file.path)?;
+    let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
+    print_survey(&job.survey, &job.model_name);
+    print_time(&job.survey);
+    print_resolution(&job.survey, &facts);
+    print_boundaries(&job.survey);
+    print_geometry(&job.survey, &job.output);
+    print_memory(&job.survey, &facts, backend.device());
+    for warning in &facts.warnings {
+        println!("warning: {warning}");
+    }
+    output::check_traces(&job.output, &job.survey)?;
+    output::check_folders(&job.output)?;
+    facts.check_memory()?;
+    println!("ready: `temblor run {}`", args.file.path.display());
+    Ok(())
+}
+
+fn print_survey(survey: &Survey, model: &str) {
+    let grid = &survey.spec.grid;
+    let [nx, ny, nz] = grid.shape;
+    let [hx, hy, hz] = grid.spacing;
+    let [px, py, pz] = survey.padding.padded;
+    println!("model        {model}");
+    println!("wave speed   {} to {} m/s", survey.speed.min, survey.speed.max);
+    println!(
+        "grid         {nx} x {ny} x {nz} nodes, {hx} x {hy} x {hz} m, {}-D",
+        grid.dimensions()
+    );
+    println!(
+        "with layers  {px} x {py} x {pz} nodes, {:.3} million",
+        survey.problem.grid.points() as f64 / 1e6
+    );
+}
+
+fn print_time(survey: &Survey) {
+    println!(
+        "time step    {:.6e} s, {:.4} of the largest stable {:.6e} s",
+        survey.dt(),
+        survey.cfl_fraction(),
+        survey.largest_dt
+    );
+    let grid = &survey.spec.grid;
+    let finest =
+        grid.active_axes().map(|axis| grid.spacing[axis.index()]).fold(f64::INFINITY, f64::min);
+    println!("CFL          {:.4} (c dt / h, largest)", survey.speed.max * survey.dt() / finest);
+    println!(
+        "steps        {}, to {:.4} s ({:.4} s past the record, for the resampler)",
+        survey.steps(),
+        (survey.steps() - 1) as f64 * survey.dt(),
+        survey.resampler.half_width()
+    );
+    println!(
+        "record       {} samples every {} s, 0 to {} s, flat up to {:.1} Hz",
+        survey.samples(),
+        survey.spec.interval,
+        (survey.samples() - 1) as f64 * survey.spec.interval,
+        survey.resampler.passband_hz()
+    );
+}
+
+fn print_resolution(survey: &Survey, facts: &Facts) {
+    let band = &survey.band;
+    for (name, hz, error) in [
+        ("at the peak", band.peak_hz, facts.velocity_error_at_peak),
+        ("at highest", band.max_hz, facts.velocity_error_at_max),
+    ] {
+        println!(
+            "{:13}{:.2} points per wavelength, {hz:.2} Hz; phase velocity within {:.3} %",
+            name,
+            survey.points_per_wavelength(hz),
+            100.0 * error
+        );
+    }
+    if survey.spec.correct_dispersion {
+        println!("dispersion   time dispersion is corrected; the figures are those of space");
+        return;
+    }
+    let Some((distance, shot)) = farthest(survey) else { return };
+    // Spectral moments of the Ricker wavelet: sqrt of the mean of w^6 over w0^6, 3-D and 2-D.
+    let moment = if survey.spec.grid.dimensions() == 3 { 2.22 } else { 3.0_f64.sqrt() };
+    let w0 = 2.0 * std::f64::consts::PI * band.peak_hz;
+    let error = moment * w0.powi(3) * survey.dt().powi(2) * distance / (24.0 * survey.speed.min);
+    println!(
+        "dispersion   of time: up to {:.2} % of a trace (relative L2) at {distance:.0} m from the \
+         source (shot {shot}){}",
+        100.0 * error,
+        if error > 0.05 { "; dispersion_correction = true removes it" } else { "" }
+    );
+}
+
+/// Largest distance from a source to a receiver of its shot, m, and the shot.
+fn farthest(survey: &Survey) -> Option<(f64, u32)> {
+    let distance = |a: [f64; 3], b: [f64; 3]| {
+        (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f64>().sqrt()
+    };
+    survey
+        .shots
+        .iter()
+        .flat_map(|shot| {
+            let source = shot.sources[0].position;
+            shot.receivers.iter().map(move |&receiver| (distance(source, receiver), shot.id))
+        })
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+fn print_boundaries(survey: &Survey) {
+    for face in Face::ALL.into_iter().filter(|face| survey.problem.grid.active(face.axis())) {
+        let boundary = survey.problem.boundaries.at(face);
+        let kind = format!("{:?}", BoundaryKind::from(boundary)).to_lowercase();
+        let detail = match boundary {
+            Boundary::Cpml(layer) => {
+                format!(", {} cells, R0 {:e}, made for {} Hz", layer.cells, layer.r0, layer.peak_hz)
+            }
+            Boundary::Minimod(layer) => format!(
+                ", {} cells, eta peak {:.4} (three longest wavelengths are {} cells)",
+                layer.cells,
+                layer.eta_peak,
+                suggested_minimod(survey, face)
+            ),
+            _ => String::new(),
+        };
+        println!("{:13}{kind}{detail}", face.name());
+    }
+}
+
+fn print_geometry(survey: &Survey, output: &OutputSpec) {
+    let traces: usize = survey.shots.iter().map(|shot| shot.receivers.len()).sum();
+    let sources: usize = survey.shots.iter().map(|shot| shot.sources.len()).sum();
+    println!("shots        {}, with {sources} sources in all", survey.shots.len());
+    println!("receivers    up to {} per shot, {traces} traces in all", survey.most_receivers());
+    let files = if output.per_shot() { "a file per shot" } else { "one file" };
+    println!("traces       {} ({files})", output.traces.display());
+}
+
+fn print_memory(survey: &Survey, facts: &Facts, device: &DeviceInfo) {
+    println!("backend      {} on {} ({})", device.backend, device.name, device.arch);
+    println!("variant      {}: {}", facts.variant.name, facts.variant_why);
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    println!(
+        "memory       {:.1} MiB of {:.1} MiB",
+        mib(facts.memory.total()),
+        mib(facts.available)
+    );
+    for item in facts.memory.items() {
+        println!("  {:36}{:>14.2} MiB", item.name, mib(item.bytes));
+    }
+    println!("  {:36}{:>14} bytes", "total", facts.memory.total());
+    let work = survey.problem.grid.points() as f64 * survey.steps() as f64;
+    println!(
+        "work         {:.2} billion point steps per shot, {:.2} in all",
+        work / 1e9,
+        work * survey.shots.len() as f64 / 1e9
+    );
+}

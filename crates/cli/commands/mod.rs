@@ -1,0 +1,11 @@
+//! The commands of `temblor`, one file each.
+
+pub mod check;
+pub mod completions;
+pub mod devices;
+pub mod init;
+pub mod make_model;
+pub mod model;
+pub mod run;
+pub mod show;
+pub mod volume_args;

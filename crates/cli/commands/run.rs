@@ -1,0 +1,210 @@
+//! `temblor run`: a run file to traces.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use temblor_backend::Backend;
+use temblor_solver::{Control, Shot, Survey};
+
+use crate::args::{BackendArgs, RunFileArg};
+use crate::backends;
+use crate::exit::Code;
+use crate::output::report::{Report, Run, resident};
+use crate::output::{Fingerprint, Opened, Outputs, Start};
+use crate::preflight::Facts;
+use crate::progress::Shown;
+use crate::runfile::Job;
+
+/// Steps between health checks: each reads the fields once, so this costs half a per cent.
+const HEALTH_EVERY: u64 = 100;
+
+/// Arguments of `temblor run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Files appear under their names when complete. Until then traces of many shots
+stand in NAME.part with NAME.journal; complete ones of an earlier run are replaced.
+
+Examples:
+  temblor run shot.toml
+  temblor run survey.toml --resume --threads 8
+  temblor run shot.toml --backend cpu-ref")]
+pub struct RunArgs {
+    /// What to run.
+    #[command(flatten)]
+    pub file: RunFileArg,
+    /// Where to run it.
+    #[command(flatten)]
+    pub backend: BackendArgs,
+    /// Go on with an interrupted run; finished shots are kept
+    #[arg(long)]
+    pub resume: bool,
+    /// Throw an interrupted run away and start again
+    #[arg(long, conflicts_with = "resume")]
+    pub force: bool,
+}
+
+/// Runs a run file.
+///
+/// # Errors
+/// Bad input before anything is written; an unstable or interrupted run, and outputs that cannot be
+/// written, with the finished shots kept.
+pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
+    let base_rss = resident("VmRSS:");
+    let backend = backends::open(&args.backend.backend)?;
+    let mut job = Job::open(&args.file.path)?;
+    let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
+    for warning in &facts.warnings {
+        tracing::warn!("{warning}");
+    }
+    facts.check_memory()?;
+    let fingerprint = fingerprint(&job, backend.as_ref(), &facts);
+    let start = match (args.resume, args.force) {
+        (true, _) => Start::Resume,
+        (_, true) => Start::Force,
+        _ => Start::Fresh,
+    };
+    let mut outputs = match Outputs::open(&job.output, &job.survey, &fingerprint, start)? {
+        Opened::Ready(outputs) => outputs,
+        Opened::NothingToDo => {
+            let traces = job.output.traces.display();
+            tracing::warn!("{traces} is complete; without --resume it is made afresh");
+            return Ok(());
+        }
+    };
+    announce(&job, &facts);
+    let done = outputs.finished().len();
+    if done > 0 {
+        tracing::info!("{done} of {} shots are finished already", job.survey.shots.len());
+    }
+    let pending = pending(&job.survey, &outputs);
+    let stop = stop_on_ctrl_c();
+    let control = Control {
+        stop: &stop,
+        health_every: HEALTH_EVERY,
+        snapshots: job.snapshots.as_ref(),
+        checkpoint_every: job.output.checkpoint,
+    };
+    let points = job.survey.problem.grid.points();
+    let total = job.survey.shots.len();
+    let mut progress = Shown::new(total, done, job.survey.steps() as u64, points, quiet);
+    let result = temblor_solver::run(
+        backend.as_ref(),
+        &job.survey,
+        &facts.options,
+        &pending,
+        job.model.as_mut(),
+        outputs.as_mut(),
+        &mut progress,
+        &control,
+    );
+    progress.finish();
+    let summary = result.inspect_err(|_| {
+        let finished = outputs.finished().len();
+        tracing::info!("{finished} of {total} shots are finished and kept; --resume goes on");
+    })?;
+    outputs.finish()?;
+    let digest = fingerprint.digest();
+    let report = Report::new(
+        &job.survey,
+        &Run {
+            run_file: &job.path,
+            fingerprint: &digest,
+            device: backend.device(),
+            facts: &facts,
+            model: &job.model_name,
+            traces: &job.output.traces,
+            timings: &summary.timings,
+            run_now: summary.shots,
+            finished: outputs.finished(),
+            base_rss,
+        },
+    );
+    if let Some(path) = &job.output.report {
+        report.write(path)?;
+    }
+    outputs.close();
+    let t = &summary.timings;
+    tracing::info!(
+        "{} written; {} shots in {:.2} s, {:.3} Gpts/s in the time loop, {:.3} in all",
+        job.output.traces.display(),
+        summary.shots,
+        t.whole.as_secs_f64(),
+        t.rate(t.time_loop.seconds()),
+        t.rate(t.whole.as_secs_f64())
+    );
+    Ok(())
+}
+
+/// Shots that are not in the journal. Finished ones are a beginning of the list, since shots are run
+/// in order.
+fn pending(survey: &Survey, outputs: &Outputs) -> Vec<Shot> {
+    survey.shots[outputs.finished().len().min(survey.shots.len())..].to_vec()
+}
+
+fn announce(job: &Job, facts: &Facts) {
+    let survey = &job.survey;
+    let [nx, ny, nz] = survey.padding.padded;
+    tracing::info!(
+        "{} shots of {} steps of {:.4e} s ({:.2} of the limit) on {nx} x {ny} x {nz} nodes, {:.1} \
+         points per wavelength at the peak, {:.1} MiB",
+        survey.shots.len(),
+        survey.steps(),
+        survey.dt(),
+        survey.cfl_fraction(),
+        survey.points_per_wavelength(survey.band.peak_hz),
+        facts.memory.total() as f64 / f64::from(1 << 20)
+    );
+    tracing::info!("variant {}: {}", facts.variant.name, facts.variant_why);
+}
+
+/// Everything that decides a byte of the traces.
+fn fingerprint(job: &Job, backend: &dyn Backend, facts: &Facts) -> Fingerprint {
+    let survey = &job.survey;
+    let mut print = Fingerprint::default();
+    print.add("temblor version", &env!("CARGO_PKG_VERSION"));
+    print.add("backend", &(&backend.device().backend, &facts.variant.name));
+    print.add("model", &survey.speed.checksum);
+    print.add("grid, time, operator or boundary", &(survey.spec, &survey.problem));
+    let sources: Vec<_> = survey
+        .shots
+        .iter()
+        .flat_map(|shot| shot.sources.iter().map(move |s| (shot.id, s.position, s.scale)))
+        .collect();
+    print.add("sources", &sources);
+    let mut wavelets: Vec<_> = Vec::new();
+    for source in survey.shots.iter().flat_map(|shot| &shot.sources) {
+        if !wavelets.last().is_some_and(|last| Arc::ptr_eq(last, &source.wavelet)) {
+            wavelets.push(Arc::clone(&source.wavelet));
+        }
+    }
+    let wavelets: Vec<_> = wavelets.iter().map(AsRef::as_ref).collect();
+    print.add("wavelets", &wavelets);
+    let mut receivers = crc32fast::Hasher::new();
+    for shot in &survey.shots {
+        for value in shot.receivers.iter().flatten() {
+            receivers.update(&value.to_le_bytes());
+        }
+        receivers.update(&(shot.receivers.len() as u64).to_le_bytes());
+    }
+    print.add("receivers", &receivers.finalize());
+    let snapshots = job.output.snapshots.as_ref().map(|(spec, format, _)| (spec, format));
+    print.add("output", &(job.output.format, job.output.per_shot(), snapshots));
+    print
+}
+
+/// The flag that Ctrl-C, SIGTERM and SIGHUP set; the second one ends the process at once.
+fn stop_on_ctrl_c() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    let set = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(Code::Interrupted as u8));
+        }
+        eprintln!("stopping after this chunk of steps; once more to stop at once");
+    });
+    if let Err(error) = set {
+        tracing::warn!("Ctrl-C will not stop cleanly: {error}");
+    }
+    stop
+}

@@ -1,0 +1,166 @@
+//! Flags that say what a volume file does not say about itself.
+
+use std::path::Path;
+
+use crate::exit::Failure;
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use temblor_io::{ByteOrder, Element, Volume, VolumeFormat, VolumeOptions};
+
+/// An error of a command whose own checks are all of its input; those of `temblor_io` keep their
+/// kind.
+pub(super) fn bad_input(error: anyhow::Error) -> anyhow::Error {
+    if error.is::<temblor_io::Error>() {
+        error
+    } else {
+        Failure::BadInput(format!("{error:#}")).into()
+    }
+}
+
+/// Element types by their short names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ElementName {
+    /// 16-bit float.
+    F2,
+    /// 32-bit float.
+    F4,
+    /// 64-bit float.
+    F8,
+    /// 16-bit integer.
+    I2,
+    /// 32-bit integer.
+    I4,
+}
+
+impl From<ElementName> for Element {
+    fn from(name: ElementName) -> Self {
+        match name {
+            ElementName::F2 => Self::F16,
+            ElementName::F4 => Self::F32,
+            ElementName::F8 => Self::F64,
+            ElementName::I2 => Self::I16,
+            ElementName::I4 => Self::I32,
+        }
+    }
+}
+
+/// Byte orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum OrderName {
+    /// Least significant byte first.
+    #[default]
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+impl From<OrderName> for ByteOrder {
+    fn from(name: OrderName) -> Self {
+        match name {
+            OrderName::Little => Self::Little,
+            OrderName::Big => Self::Big,
+        }
+    }
+}
+
+/// How to read a raw file.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Raw files")]
+pub struct VolumeArgs {
+    /// Shape as nx,ny,nz, or nx,nz; needed for raw files
+    #[arg(long, value_parser = parse_shape, value_name = "NX,NY,NZ")]
+    pub shape: Option<[usize; 3]>,
+    /// Element type of a raw file
+    #[arg(long, value_enum, default_value = "f4")]
+    pub raw_element: Option<ElementName>,
+    /// Byte order of a raw file
+    #[arg(long, value_enum, default_value = "little")]
+    pub byte_order: Option<OrderName>,
+    /// The raw file has x fastest instead of z
+    #[arg(long)]
+    pub x_fastest: bool,
+    /// Bytes before the first element of a raw file
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    pub skip: u64,
+}
+
+impl VolumeArgs {
+    /// Opens a volume, npy or raw.
+    ///
+    /// # Errors
+    /// As [`Volume::open`].
+    pub fn open(&self, path: &Path) -> Result<Volume> {
+        let npy = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
+        let options = VolumeOptions {
+            format: npy.then_some(VolumeFormat::Npy),
+            shape: self.shape,
+            element: self.raw_element.map(Element::from).unwrap_or_default(),
+            order: self.byte_order.map(ByteOrder::from).unwrap_or_default(),
+            fortran: self.x_fastest,
+            header_bytes: self.skip,
+        };
+        match Volume::open(path, &options) {
+            Err(temblor_io::Error::Invalid { what, .. }) if what == "the shape" => {
+                bail!(
+                    "{} is not npy, so its shape must be given: --shape nx,ny,nz (z fastest)",
+                    path.display()
+                )
+            }
+            other => Ok(other?),
+        }
+    }
+}
+
+/// Reads `801,1,187`, `801x1x187` or, in 2-D, `801,187`.
+///
+/// # Errors
+/// What to give instead.
+pub fn parse_shape(text: &str) -> Result<[usize; 3], String> {
+    let axes: Option<Vec<usize>> =
+        text.split([',', 'x']).map(|n| n.trim().parse().ok().filter(|&n| n > 0)).collect();
+    match axes.as_deref() {
+        Some([nx, ny, nz]) => Ok([*nx, *ny, *nz]),
+        Some([nx, nz]) => Ok([*nx, 1, *nz]),
+        _ => Err("give nx,ny,nz or nx,nz: positive whole numbers".to_owned()),
+    }
+}
+
+/// Reads `25` for all axes or `25,25,12.5`, m.
+///
+/// # Errors
+/// What to give instead.
+pub fn parse_spacing(text: &str) -> Result<[f64; 3], String> {
+    let values: Option<Vec<f64>> = text
+        .split(',')
+        .map(|h| h.trim().parse().ok().filter(|h: &f64| h.is_finite() && *h > 0.0))
+        .collect();
+    match values.as_deref() {
+        Some([h]) => Ok([*h; 3]),
+        Some([hx, hz]) => Ok([*hx, *hx, *hz]),
+        Some([hx, hy, hz]) => Ok([*hx, *hy, *hz]),
+        _ => Err("give metres: one number for all axes, or hx,hy,hz".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_of_two_and_three_axes_are_read() {
+        assert_eq!(parse_shape("801,187"), Ok([801, 1, 187]));
+        assert_eq!(parse_shape("801x2x187"), Ok([801, 2, 187]));
+        for wrong in ["801", "0,5", "a,b", "1,2,3,4", "-1,2"] {
+            assert!(parse_shape(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn one_spacing_serves_all_axes() {
+        assert_eq!(parse_spacing("25"), Ok([25.0; 3]));
+        assert_eq!(parse_spacing("25,12.5"), Ok([25.0, 25.0, 12.5]));
+        for wrong in ["0", "-1", "nan", "1,2,3,4"] {
+            assert!(parse_spacing(wrong).is_err(), "{wrong}");
+        }
+    }
+}

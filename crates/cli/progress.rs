@@ -1,0 +1,107 @@
+//! How far a run is: a bar on a terminal, else a line now and then.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use temblor_solver::{Progress, Shot};
+
+/// Wall time between lines where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows progress of a survey on stderr.
+pub struct Shown {
+    bar: ProgressBar,
+    steps_per_shot: u64,
+    points: f64,
+    total_shots: usize,
+    shots_before: u64,
+    number: usize,
+    start: Instant,
+    first_position: Option<u64>,
+    last_line: Instant,
+}
+
+impl Shown {
+    /// For `total_shots` shots, of which `done` are finished, of `steps_per_shot` steps on a grid
+    /// of `points` points; `quiet` shows nothing.
+    ///
+    /// # Panics
+    /// Never: the bar's template is valid.
+    #[must_use]
+    pub fn new(
+        total_shots: usize,
+        done: usize,
+        steps_per_shot: u64,
+        points: u64,
+        quiet: bool,
+    ) -> Self {
+        let total = total_shots as u64 * steps_per_shot;
+        let bar = if !quiet && std::io::stderr().is_terminal() {
+            let template = "{msg} [{bar:30}] {percent:>3} % {prefix} ETA {eta}";
+            let style = ProgressStyle::with_template(template).expect("the template is valid");
+            ProgressBar::new(total).with_style(style.progress_chars("=> "))
+        } else {
+            ProgressBar::hidden()
+        };
+        let now = Instant::now();
+        Self {
+            bar,
+            steps_per_shot,
+            points: points as f64,
+            total_shots,
+            shots_before: done as u64,
+            number: done,
+            start: now,
+            first_position: None,
+            last_line: now,
+        }
+    }
+
+    /// Takes the bar off the terminal.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn rate(&self, position: u64) -> f64 {
+        let done = position.saturating_sub(self.first_position.unwrap_or(position)) as f64;
+        done * self.points / self.start.elapsed().as_secs_f64().max(1e-9) / 1e9
+    }
+}
+
+impl Progress for Shown {
+    fn shot_started(&mut self, _: &Shot, first_step: u64) {
+        self.number += 1;
+        let position = self.shots_before * self.steps_per_shot + first_step;
+        if self.first_position.is_none() {
+            self.first_position = Some(position);
+            self.start = Instant::now();
+            self.bar.reset_eta();
+        }
+        self.bar.set_message(format!("shot {}/{}", self.number, self.total_shots));
+        self.bar.set_position(position);
+    }
+
+    fn advanced(&mut self, steps: u64) {
+        let position = self.shots_before * self.steps_per_shot + steps;
+        self.bar.set_prefix(format!("{:.3} Gpts/s", self.rate(position)));
+        self.bar.set_position(position);
+        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
+            self.last_line = Instant::now();
+            let whole = self.total_shots as u64 * self.steps_per_shot;
+            tracing::info!(
+                "shot {}/{}: step {steps} of {}, {:.0} % of the run, {:.3} Gpts/s",
+                self.number,
+                self.total_shots,
+                self.steps_per_shot,
+                100.0 * position as f64 / whole as f64,
+                self.rate(position)
+            );
+        }
+    }
+
+    fn shot_finished(&mut self, shot: &Shot) {
+        self.shots_before += 1;
+        tracing::debug!("shot {} is finished and on disk", shot.id);
+    }
+}

@@ -1,0 +1,61 @@
+//! Images across reflecting faces, pushed into the halo by whoever computes the node they show.
+//!
+//! Each node of the halo shows at most one node inside (`temblor_physics::boundary::image`, images of
+//! images included), so pushing needs no order among rows and no special case for short axes.
+//! Where the wavefield is zero beyond a face nothing is ever written and the halo stays zero.
+
+use temblor_physics::{Axis, WaveProblem, boundary};
+
+use super::layout::Layout;
+
+/// Halo nodes that show a node, with their signs.
+#[derive(Debug, Clone)]
+pub(super) struct Images {
+    /// Per plane i: planes of the halo.
+    pub(super) planes: Vec<Vec<(isize, f32)>>,
+    /// Per row j: rows of the halo.
+    pub(super) rows: Vec<Vec<(isize, f32)>>,
+    /// Along z: (node of the halo, node inside, sign).
+    pub(super) nodes: Vec<(isize, usize, f32)>,
+    /// Whether p is held at zero on node (i, ., .), (., j, .), (., ., k).
+    pub(super) held: [Vec<bool>; 3],
+}
+
+impl Images {
+    pub(super) fn new(problem: &WaveProblem, layout: &Layout) -> Self {
+        let along = |axis: Axis| {
+            let nodes = layout.shape[axis.index()];
+            let (min, max) = problem.ends(axis);
+            let reach = layout.halo[axis.index()].cast_signed();
+            let last = nodes.cast_signed();
+            (-reach..0)
+                .chain(last..last + reach)
+                .filter_map(|node| {
+                    let (source, sign) = boundary::image(node, nodes, &min, &max)?;
+                    #[expect(clippy::cast_possible_truncation, reason = "the sign is 1 or -1")]
+                    let sign = sign as f32;
+                    Some((node, source, sign))
+                })
+                .collect::<Vec<_>>()
+        };
+        let by_source = |axis: Axis| {
+            let mut lists = vec![Vec::new(); layout.shape[axis.index()]];
+            for (node, source, sign) in along(axis) {
+                lists[source].push((node, sign));
+            }
+            lists
+        };
+        let held = Axis::ALL.map(|axis| {
+            let nodes = layout.shape[axis.index()];
+            let (min, max) = problem.ends(axis);
+            let inside = |n: usize| boundary::image(n.cast_signed(), nodes, &min, &max).is_none();
+            (0..nodes).map(inside).collect()
+        });
+        Self { planes: by_source(Axis::X), rows: by_source(Axis::Y), nodes: along(Axis::Z), held }
+    }
+
+    /// Whether p is held at zero on a node: it lies on a free surface.
+    pub(super) fn held(&self, [i, j, k]: [usize; 3]) -> bool {
+        self.held[0][i] || self.held[1][j] || self.held[2][k]
+    }
+}

@@ -1,0 +1,211 @@
+//! The tuned CPU backend `cpu`: rows in vectors, cache blocking, two steps per sweep, all cores.
+//!
+//! Three grids of f32 (p^n, p^(n-1), c^2 dt^2) and the layers, in place: p^(n+1) overwrites
+//! p^(n-1).
+//! Every variant steps the same rows by the same kernels and differs in their order alone, so all
+//! variants give the same bits on the same processor.
+
+mod denormals;
+mod fields;
+mod images;
+mod kernels;
+mod layers;
+mod layout;
+mod pass;
+mod plan;
+mod points;
+mod schedule;
+
+use temblor_backend::plan::choose_variant;
+use temblor_backend::{
+    Backend, Capabilities, DeviceInfo, Error, Footprint, PlanOptions, Propagator, Result, Variant,
+};
+use temblor_physics::{Arithmetic, Axis, BoundaryKind, Equation, Operator, WaveProblem};
+
+pub use kernels::Isa;
+
+use self::layers::Layers;
+use self::layout::Layout;
+use self::plan::{Plan, Tiles, trace_samples};
+use crate::memory::{AlignedVec, available_memory, memory_limit};
+
+/// Backend id.
+pub(crate) const BACKEND: &str = "cpu";
+
+/// The tuned CPU backend. Plans run on the rayon pool that `advance` is called in.
+#[derive(Debug, Clone)]
+pub struct CpuBackend {
+    device: DeviceInfo,
+    capabilities: Capabilities,
+    isa: Isa,
+    /// Second-level cache of one core, bytes.
+    cache: usize,
+}
+
+impl Default for CpuBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CpuBackend {
+    /// The backend with the fastest instruction set of this processor.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(Isa::available()[0])
+    }
+
+    /// The backend with an instruction set of choice; `None` if the processor lacks it.
+    #[must_use]
+    pub fn with_isa(isa: Isa) -> Option<Self> {
+        Isa::available().contains(&isa).then(|| Self::with(isa))
+    }
+
+    fn with(isa: Isa) -> Self {
+        let device = DeviceInfo {
+            backend: BACKEND.into(),
+            name: processor_name(),
+            arch: isa.token().into(),
+            memory: memory_limit(),
+            driver: system_version(),
+            units: rayon::current_num_threads(),
+        };
+        let capabilities = Capabilities::new(
+            vec![Equation::AcousticIso],
+            vec![Arithmetic::F32],
+            vec![
+                BoundaryKind::Zero,
+                BoundaryKind::Free,
+                BoundaryKind::Rigid,
+                BoundaryKind::Cpml,
+                BoundaryKind::Minimod,
+            ],
+            (2, 16),
+            vec!["wavefront2".into(), "blocked".into()],
+        );
+        Self { device, capabilities, isa, cache: second_level_cache() }
+    }
+
+    /// Why a problem cannot be solved here, if it cannot.
+    fn check(problem: &WaveProblem) -> Result<()> {
+        let unsupported = |what: String| Err(Error::Unsupported { backend: BACKEND.into(), what });
+        match (problem.equation, problem.operator, problem.arithmetic) {
+            (Equation::AcousticIso, Operator::Direct { .. }, Arithmetic::F32) => Ok(()),
+            (Equation::AcousticIso, Operator::Direct { .. }, arithmetic) => {
+                unsupported(format!("arithmetic {arithmetic:?} (it has F32; cpu-ref has F64)"))
+            }
+            (equation, operator, _) => unsupported(format!("{equation:?} with {operator:?}")),
+        }
+    }
+
+    fn tiles(&self, layout: &Layout) -> Tiles {
+        let radius = layout.radius;
+        // Blocked: 2R + 1 planes of p, one each of p_prev and c^2 dt^2. Two steps: 2R + 1 planes of
+        // either wavefield, R + 1 of c^2 dt^2.
+        let rows = |planes| schedule::rows_per_tile(layout, planes, self.cache / 2);
+        Tiles { blocked: rows(2 * radius + 3), wavefront: rows(5 * radius + 3) }
+    }
+}
+
+impl Backend for CpuBackend {
+    fn device(&self) -> &DeviceInfo {
+        &self.device
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn variants(&self, problem: &WaveProblem) -> Result<Vec<Variant>> {
+        Self::check(problem)?;
+        let flops = flops_per_point(problem);
+        let blocked = Variant::new(
+            "blocked",
+            "one step per sweep, tiles along y marching along x, vectors along z",
+            16.0,
+            flops,
+            1,
+        );
+        let wavefront = Variant::new(
+            "wavefront2",
+            "two steps per sweep, in place, the second one radius behind the first",
+            // p, p_prev and c^2 dt^2 read and both wavefields written once per two steps.
+            10.0,
+            flops,
+            2,
+        );
+        // Tiles along y are what threads share; a 2-D problem has one, and fits the cache anyway.
+        let three_d = problem.grid.active(Axis::Y);
+        Ok(if three_d { vec![wavefront, blocked] } else { vec![blocked] })
+    }
+
+    fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
+        choose_variant(BACKEND, self.variants(problem)?, options)?;
+        let layout = Layout::new(problem);
+        let footprint = Footprint::default()
+            .with("p", AlignedVec::bytes(layout.len))
+            .with("p_prev", AlignedVec::bytes(layout.len))
+            .with("c^2 dt^2", AlignedVec::bytes(layout.len_c2()));
+        let add = |footprint: Footprint, name: &str, bytes| {
+            if bytes > 0 { footprint.with(name, bytes) } else { footprint }
+        };
+        let footprint = add(footprint, "layers", Layers::bytes(problem, &layout));
+        Ok(add(footprint, "traces", AlignedVec::bytes(trace_samples(options))))
+    }
+
+    fn propagator(
+        &self,
+        problem: &WaveProblem,
+        options: &PlanOptions,
+    ) -> Result<Box<dyn Propagator>> {
+        let variant = choose_variant(BACKEND, self.variants(problem)?, options)?;
+        let (needed, available) = (self.footprint(problem, options)?.total(), available_memory());
+        if needed > available {
+            return Err(Error::OutOfMemory { needed, available });
+        }
+        let tiles = self.tiles(&Layout::new(problem));
+        Ok(Box::new(Plan::new(problem, options, variant, self.isa, tiles)))
+    }
+}
+
+/// Operations per point and step outside layers, with neighbours summed before they are weighted:
+/// for radius R and D dimensions 2 D R - 1 + R additions and R + 1 products for the operator when all
+/// spacings are equal, else (3 R D + 1), and 4 for the step. Order 8 in 3-D with equal spacing: 33.
+fn flops_per_point(problem: &WaveProblem) -> f64 {
+    let (radius, dimensions) = (problem.operator.radius(), problem.grid.dimensions());
+    let mut spacings = problem.grid.active_axes().map(|axis| problem.grid.spacing[axis.index()]);
+    let first = spacings.next().unwrap_or(1.0).to_bits();
+    let operator = if spacings.all(|h| h.to_bits() == first) {
+        radius * (2 * dimensions + 1) + 1
+    } else {
+        3 * radius * dimensions + 1
+    };
+    (operator + 4) as f64
+}
+
+/// The processor's name as the system gives it.
+fn processor_name() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    text.lines()
+        .find_map(|line| {
+            line.strip_prefix("model name")?.split_once(':').map(|(_, name)| name.trim())
+        })
+        .unwrap_or(std::env::consts::ARCH)
+        .to_owned()
+}
+
+fn system_version() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{} {}", std::env::consts::OS, release.trim()).trim().to_owned()
+}
+
+/// Second-level cache of one core, bytes; 1 MiB where the system does not say.
+fn second_level_cache() -> usize {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size");
+    text.ok()
+        .and_then(|text| text.trim().strip_suffix('K')?.parse::<usize>().ok())
+        .map_or(1 << 20, |kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! In which order rows are stepped, and on which threads.
+//!
+//! `blocked`: one step; tiles of rows march along x, so that the planes around a row are still in
+//! the second-level cache when its neighbours need them. Rows are independent of each other.
+//!
+//! Wavefront: K steps in one sweep along x. Step s lags step s - 1 by one radius along x, and the
+//! tile's rows shift down by one radius per step, so that tile b at position m needs only what
+//! tile b - 1 has done up to the same position:
+//!
+//! ```text
+//! tile b, position m, step s = 0..K:  plane i = m - s R,  rows [Y_b - s R, Y_(b+1) - s R)
+//! ```
+//!
+//! with `Y_b` the tile's first row. Step s at (i, j) reads p of step s within one radius. Of those
+//! rows, the ones from `Y_b - (s-1) R` on were stepped by this tile at position m or before (planes up to
+//! i + R = m - (s-1) R), the ones below by earlier tiles, at position m or before. It overwrites p of
+//! step s - 1 there, whose last readers are the same rows. An earlier tile that runs ahead writes in
+//! step s rows below `Y_b - s R` only, and this tile reads in step s - 1 at rows from there on. The
+//! layers' q obey the same rule with p; phi and r belong to their node alone; a node's images are
+//! read by rows within one radius of the node only, so they follow it.
+
+#![allow(unsafe_code, reason = "launcher: proves the contract of `Pass::row`")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::denormals::FlushDenormals;
+use super::layout::Layout;
+use super::pass::{Pass, Scratch};
+
+/// Calls `work` for tasks 0, 1, ... on the current pool's threads, each task claimed in order, with
+/// denormals flushed.
+fn on_all_threads(layout: &Layout, tasks: usize, work: impl Fn(usize, &mut Scratch) + Sync) {
+    let claimed = AtomicUsize::new(0);
+    let run = || {
+        let _flush = FlushDenormals::new();
+        let mut scratch = Scratch::new(layout);
+        loop {
+            let task = claimed.fetch_add(1, Ordering::Relaxed);
+            if task >= tasks {
+                return;
+            }
+            work(task, &mut scratch);
+        }
+    };
+    let threads = rayon::current_num_threads().min(tasks);
+    if threads <= 1 {
+        run();
+    } else {
+        rayon::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|_| run());
+            }
+            run();
+        });
+    }
+}
+
+/// Rows of the lowest tile: with fewer, halos outweigh what is reused.
+const LEAST_ROWS: usize = 8;
+
+/// Number of tiles of at most `rows` rows, enough for all threads to share the work evenly.
+fn tiles(layout: &Layout, rows: usize, threads: usize) -> usize {
+    let ny = layout.shape[1];
+    let wanted = if threads > 1 { 2 * threads } else { 1 };
+    ny.div_ceil(rows).max(wanted.min(ny / LEAST_ROWS)).max(1)
+}
+
+/// Rows per tile whose working set of `planes` planes fills `bytes` of cache.
+pub(super) fn rows_per_tile(layout: &Layout, planes: usize, bytes: usize) -> usize {
+    let fit = bytes / (planes * layout.pitch * size_of::<f32>());
+    fit.saturating_sub(2 * layout.radius).max(LEAST_ROWS)
+}
+
+/// One step, blocked. `rows` per tile.
+pub(super) fn blocked(pass: &Pass<'_>, rows: usize) {
+    let layout = pass.layout;
+    let [nx, ny, _] = layout.shape;
+    let threads = rayon::current_num_threads();
+    let tiles = tiles(layout, rows, threads);
+    // Long runs along x reuse planes; where tiles along y are too few, x is cut as well.
+    let wanted = if tiles.is_multiple_of(threads) { 1 } else { (4 * threads).div_ceil(tiles) };
+    let cuts = wanted.min(nx / (8 * layout.radius)).max(1);
+    on_all_threads(layout, tiles * cuts, |task, scratch| {
+        let (cut, tile) = (task / tiles, task % tiles);
+        for i in cut * nx / cuts..(cut + 1) * nx / cuts {
+            for j in tile * ny / tiles..(tile + 1) * ny / tiles {
+                // SAFETY: a pass of one step: rows read what no row of the pass writes, and tasks
+                // are disjoint.
+                unsafe { pass.row(0, i, j, scratch) };
+            }
+        }
+    });
+}
+
+/// K steps in one sweep. `rows` per tile.
+pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
+    let layout = pass.layout;
+    let [nx, ny, _] = layout.shape;
+    let radius = layout.radius;
+    let tiles = tiles(layout, rows, rayon::current_num_threads());
+    let positions: Vec<_> = (0..tiles).map(|_| AtomicUsize::new(0)).collect();
+    on_all_threads(layout, tiles, |tile, scratch| {
+        for m in 0..nx + (steps - 1) * radius {
+            // Tiles are claimed in order, so the tile waited for is done or being worked on, and
+            // the first of those waits for none.
+            if tile > 0 {
+                let mut turns = 0_u32;
+                while positions[tile - 1].load(Ordering::Acquire) <= m {
+                    turns += 1;
+                    if turns < 64 { std::hint::spin_loop() } else { std::thread::yield_now() }
+                }
+            }
+            for s in 0..steps {
+                let Some(i) = m.checked_sub(s * radius).filter(|&i| i < nx) else { continue };
+                let from = (tile * ny / tiles).saturating_sub(s * radius);
+                let to = if tile + 1 == tiles {
+                    ny
+                } else {
+                    ((tile + 1) * ny / tiles).saturating_sub(s * radius)
+                };
+                for j in from..to {
+                    // SAFETY: the module's argument; the load above makes the earlier tiles' work
+                    // happen before.
+                    unsafe { pass.row(s, i, j, scratch) };
+                }
+            }
+            positions[tile].store(m + 1, Ordering::Release);
+        }
+    });
+}

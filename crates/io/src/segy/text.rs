@@ -1,0 +1,137 @@
+//! The 40 lines of 80 characters at the start of a file, in EBCDIC (code page 037).
+
+use std::path::Path;
+
+use super::TEXT_BYTES;
+use crate::{Error, Result};
+
+const LINES: usize = 40;
+const COLUMNS: usize = 80;
+/// Characters that follow `C 1 `.
+const WIDTH: usize = 76;
+/// Lines free for the caller: the standard sets the last two.
+const FREE_LINES: usize = 38;
+
+/// EBCDIC (IBM code page 037) to Latin-1.
+#[rustfmt::skip]
+const TO_LATIN: [u8; 256] = [
+    0x00, 0x01, 0x02, 0x03, 0x9c, 0x09, 0x86, 0x7f, 0x97, 0x8d, 0x8e, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f,
+    0x10, 0x11, 0x12, 0x13, 0x9d, 0x85, 0x08, 0x87, 0x18, 0x19, 0x92, 0x8f, 0x1c, 0x1d, 0x1e, 0x1f,
+    0x80, 0x81, 0x82, 0x83, 0x84, 0x0a, 0x17, 0x1b, 0x88, 0x89, 0x8a, 0x8b, 0x8c, 0x05, 0x06, 0x07,
+    0x90, 0x91, 0x16, 0x93, 0x94, 0x95, 0x96, 0x04, 0x98, 0x99, 0x9a, 0x9b, 0x14, 0x15, 0x9e, 0x1a,
+    0x20, 0xa0, 0xe2, 0xe4, 0xe0, 0xe1, 0xe3, 0xe5, 0xe7, 0xf1, 0xa2, 0x2e, 0x3c, 0x28, 0x2b, 0x7c,
+    0x26, 0xe9, 0xea, 0xeb, 0xe8, 0xed, 0xee, 0xef, 0xec, 0xdf, 0x21, 0x24, 0x2a, 0x29, 0x3b, 0xac,
+    0x2d, 0x2f, 0xc2, 0xc4, 0xc0, 0xc1, 0xc3, 0xc5, 0xc7, 0xd1, 0xa6, 0x2c, 0x25, 0x5f, 0x3e, 0x3f,
+    0xf8, 0xc9, 0xca, 0xcb, 0xc8, 0xcd, 0xce, 0xcf, 0xcc, 0x60, 0x3a, 0x23, 0x40, 0x27, 0x3d, 0x22,
+    0xd8, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0xab, 0xbb, 0xf0, 0xfd, 0xfe, 0xb1,
+    0xb0, 0x6a, 0x6b, 0x6c, 0x6d, 0x6e, 0x6f, 0x70, 0x71, 0x72, 0xaa, 0xba, 0xe6, 0xb8, 0xc6, 0xa4,
+    0xb5, 0x7e, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7a, 0xa1, 0xbf, 0xd0, 0xdd, 0xde, 0xae,
+    0x5e, 0xa3, 0xa5, 0xb7, 0xa9, 0xa7, 0xb6, 0xbc, 0xbd, 0xbe, 0x5b, 0x5d, 0xaf, 0xa8, 0xb4, 0xd7,
+    0x7b, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0xad, 0xf4, 0xf6, 0xf2, 0xf3, 0xf5,
+    0x7d, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51, 0x52, 0xb9, 0xfb, 0xfc, 0xf9, 0xfa, 0xff,
+    0x5c, 0xf7, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5a, 0xb2, 0xd4, 0xd6, 0xd2, 0xd3, 0xd5,
+    0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0xb3, 0xdb, 0xdc, 0xd9, 0xda, 0x9f,
+];
+
+/// Latin-1 to EBCDIC; the table is a permutation, so every byte has one.
+fn to_ebcdic(latin: u8) -> u8 {
+    let at = TO_LATIN.iter().position(|&b| b == latin).unwrap_or(0x6f);
+    u8::try_from(at).unwrap_or(0x6f)
+}
+
+/// Builds the text header: the caller's lines, wrapped at 76 characters, in C 1 to C38. Characters
+/// outside printable ASCII become `?`.
+pub(super) fn encode(path: &Path, lines: &[String]) -> Result<Vec<u8>> {
+    let mut wrapped: Vec<String> = Vec::new();
+    for line in lines {
+        let plain: Vec<char> = line
+            .chars()
+            .map(|c| if c == '\t' { ' ' } else { c })
+            .map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' })
+            .collect();
+        if plain.is_empty() {
+            wrapped.push(String::new());
+        }
+        wrapped.extend(plain.chunks(WIDTH).map(|part| part.iter().collect::<String>()));
+    }
+    if wrapped.len() > FREE_LINES {
+        let remedy = format!("the text header holds {FREE_LINES} lines of {WIDTH} characters");
+        return Err(Error::invalid(path, "the number of text lines", wrapped.len(), remedy));
+    }
+    wrapped.resize(FREE_LINES, String::new());
+    wrapped.push("SEG Y REV1".to_owned());
+    wrapped.push("END TEXTUAL HEADER".to_owned());
+    let mut bytes = Vec::with_capacity(TEXT_BYTES);
+    for (index, line) in wrapped.iter().enumerate() {
+        let card = format!("C{:>2} {line:<WIDTH$}", index + 1);
+        bytes.extend(card.bytes().map(to_ebcdic));
+    }
+    Ok(bytes)
+}
+
+/// Reads the text header, EBCDIC or ASCII, as 40 lines without trailing blanks.
+pub(super) fn decode(bytes: &[u8]) -> Vec<String> {
+    // Blanks and letters dominate: a blank is 0x40 in EBCDIC and 0x20 in ASCII, where 0x40 is @.
+    let count = |wanted: &dyn Fn(u8) -> bool| bytes.iter().filter(|&&b| wanted(b)).count();
+    let ascii = count(&|b| b == b' ' || b.is_ascii_alphanumeric());
+    let ebcdic = count(&|b| {
+        let latin = TO_LATIN[usize::from(b)];
+        latin == b' ' || latin.is_ascii_alphanumeric()
+    });
+    let readable = |b: u8| {
+        let latin = if ebcdic > ascii { TO_LATIN[usize::from(b)] } else { b };
+        if latin == b' ' || latin.is_ascii_graphic() { char::from(latin) } else { ' ' }
+    };
+    bytes
+        .chunks(COLUMNS)
+        .take(LINES)
+        .map(|line| line.iter().map(|&b| readable(b)).collect::<String>().trim_end().to_owned())
+        .collect()
+}
+
+/// Whether a 3200-byte block is the last of a variable number of extended text headers.
+pub(super) fn ends_extension(bytes: &[u8]) -> bool {
+    let text = decode(bytes).concat().to_ascii_lowercase();
+    text.replace(' ', "").contains("((seg:endtext))")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_page_037_is_a_permutation() {
+        let mut seen = [false; 256];
+        for &byte in &TO_LATIN {
+            assert!(!std::mem::replace(&mut seen[usize::from(byte)], true), "{byte:#x} twice");
+        }
+    }
+
+    #[test]
+    fn letters_and_digits_have_their_ebcdic_codes() {
+        // From the IBM code page 037 chart.
+        for (latin, ebcdic) in
+            [(b'C', 0xc3), (b' ', 0x40), (b'a', 0x81), (b'Z', 0xe9), (b'9', 0xf9)]
+        {
+            assert_eq!(to_ebcdic(latin), ebcdic, "{}", char::from(latin));
+        }
+    }
+
+    #[test]
+    fn text_header_ends_in_the_marks_of_revision_1() {
+        let bytes = encode(Path::new("t.sgy"), &["a line".into(), "x".repeat(80)]).unwrap();
+        assert_eq!(bytes.len(), TEXT_BYTES);
+        let lines = decode(&bytes);
+        assert_eq!(lines[0], "C 1 a line");
+        assert_eq!(lines[1], format!("C 2 {}", "x".repeat(76)));
+        assert_eq!(lines[2], "C 3 xxxx");
+        assert_eq!(lines[38], "C39 SEG Y REV1");
+        assert_eq!(lines[39], "C40 END TEXTUAL HEADER");
+    }
+
+    #[test]
+    fn too_many_lines_are_refused() {
+        let lines = vec![String::from("x"); 39];
+        assert!(encode(Path::new("t.sgy"), &lines).unwrap_err().to_string().contains("39"));
+    }
+}

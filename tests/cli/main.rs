@@ -1,0 +1,8 @@
+//! The command line from outside: good runs, bad input, and what survives a crash.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bad_input;
+mod runs;
+mod support;
+mod survival;
