@@ -12,6 +12,8 @@ fn backend(id: &str) -> Box<dyn Backend> {
     match id {
         "cpu-ref" => Box::new(ReferenceBackend::new()),
         "cpu" => Box::new(CpuBackend::new()),
+        #[cfg(feature = "cuda")]
+        "cuda" => Box::new(temblor_cuda::CudaBackend::new(0).expect("a CUDA device")),
         _ => panic!("backend {id} is not known here"),
     }
 }
@@ -88,6 +90,31 @@ fn conforms(
             Verdict::Failed(why) => panic!("{id}/{variant}, {claim}:\n{why}"),
         }
     }
+}
+
+/// The same claims on a card, all in one test: a context and its kernels are loaded once. Without a
+/// device it fails.
+#[cfg(feature = "cuda")]
+#[test]
+fn cuda_conforms() {
+    let backend = backend("cuda");
+    let mut failures = Vec::new();
+    for check in checks().into_iter().filter(|check| check.family != Family::Physics) {
+        for variant in variants(backend.as_ref()) {
+            match judge(backend.as_ref(), &variant, &check) {
+                Verdict::Passed(outcomes) => {
+                    println!("cuda/{variant}: {}: {} outcomes", check.name, outcomes.len());
+                }
+                Verdict::Unsupported(row) => {
+                    println!("cuda/{variant}: {}: unsupported: {}", check.name, row.why);
+                }
+                Verdict::Failed(why) => {
+                    failures.push(format!("cuda/{variant}, {}:\n{why}", check.name));
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// Bits must not depend on how many threads share the work.

@@ -18,9 +18,21 @@ struct Entry {
 /// Known backends in the order in which `auto` tries them. A vendor's backend is one line with its
 /// `#[cfg(feature = ..)]` above `cpu`; `cpu-ref` is last since `cpu` always works.
 const BACKENDS: &[Entry] = &[
+    #[cfg(feature = "cuda")]
+    Entry { name: "cuda", about: "NVIDIA cards", on_host: false, open: cuda },
     Entry { name: "cpu", about: "tuned, all cores", on_host: true, open: cpu },
     Entry { name: "cpu-ref", about: "plain loops, the oracle", on_host: true, open: cpu_ref },
 ];
+
+#[cfg(feature = "cuda")]
+fn cuda() -> Opened {
+    use std::error::Error;
+    let backend = temblor_cuda::CudaBackend::new(0).map_err(|error| match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    })?;
+    Ok(Box::new(backend))
+}
 
 fn cpu() -> Opened {
     Ok(Box::new(CpuBackend::new()))

@@ -1,0 +1,130 @@
+//! Throughput of every variant on random data, beside the measured one-step roof; one JSON object per
+//! line. `cargo run --release -p temblor-cuda --example throughput [case substring] [variant]`.
+//!
+//! Rates are whole steps of the solver's plan (recording, interior, layers, injection) over wall
+//! time, median of ten batches; N includes the layers.
+
+use std::time::Instant;
+
+use ndarray::{Array2, Array3};
+use temblor_backend::{Backend, Field, PlanOptions, ReceiverTable, Region, Result, SourceTable};
+use temblor_cuda::CudaBackend;
+use temblor_physics::{
+    Boundaries, Boundary, Cpml, Grid, Minimod, Operator, PointWeights, WaveProblem, cfl,
+};
+
+struct Case {
+    name: &'static str,
+    nodes: usize,
+    boundary: Boundary,
+    sources: usize,
+    receivers: usize,
+}
+
+fn noise(shape: (usize, usize, usize), low: f32, high: f32) -> Array3<f32> {
+    let mut state = 12345_u32;
+    Array3::from_shape_fn(shape, |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        low + (high - low) * ((state >> 8) as f32 / 16_777_216.0)
+    })
+}
+
+fn measure(backend: &CudaBackend, case: &Case, variant: &str) -> Result<f64> {
+    let n = case.nodes;
+    let grid = Grid::new([n; 3], [10.0; 3], [0.0; 3])?;
+    let dt = 0.5 * cfl::largest_dt(&grid, &Operator::Direct { order: 8 }, 4500.0);
+    let problem =
+        WaveProblem::builder(grid, dt).boundaries(Boundaries::uniform(case.boundary)).build()?;
+    let steps = u32::try_from((40_usize << 27) / (n * n * n)).unwrap_or(40).clamp(10, 400);
+    let batches = 11;
+    let rows = steps as usize;
+    let options = PlanOptions::new(case.receivers, rows).variant(variant);
+    let mut plan = backend.propagator(&problem, &options)?;
+    let slab = 16.min(n);
+    let speed = noise((slab, n, n), 1500.0, 4500.0);
+    let wave = noise((slab, n, n), -1.0, 1.0);
+    for first in (0..n).step_by(slab) {
+        let count = slab.min(n - first);
+        let region = Region::slab([n; 3], first, count);
+        let part = ndarray::s![..count, .., ..];
+        plan.upload(Field::WaveSpeed, region, speed.slice(part).into())?;
+        plan.upload(Field::Pressure, region, wave.slice(part).into())?;
+        plan.upload(Field::PressurePrevious, region, wave.slice(part).into())?;
+    }
+    if case.sources > 0 {
+        plan.set_sources(&SourceTable {
+            points: vec![PointWeights::on_node([n / 2; 3])],
+            amplitudes: Array2::from_elem((rows * batches, 1), 1e-3),
+        })?;
+    }
+    let side = case.receivers.isqrt();
+    plan.set_receivers(&ReceiverTable {
+        points: (0..case.receivers)
+            .map(|r| PointWeights::on_node([30 + r / side * 4, 30 + r % side * 4, 30]))
+            .collect(),
+    })?;
+    let mut rates = Vec::new();
+    for _ in 0..batches {
+        plan.synchronize()?;
+        let start = Instant::now();
+        plan.advance(steps)?;
+        plan.synchronize()?;
+        rates.push(f64::from(steps) * (n * n * n) as f64 / start.elapsed().as_secs_f64());
+        plan.traces()?;
+    }
+    let health = plan.health()?;
+    if health.first_bad.is_some() || health.largest == 0.0 {
+        eprintln!("{} {variant}: bad field {health:?}", case.name);
+    }
+    rates.remove(0);
+    rates.sort_by(f64::total_cmp);
+    Ok(rates[5])
+}
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let wanted = arguments.next().unwrap_or_default();
+    let only = arguments.next();
+    let backend = CudaBackend::new(0)?;
+    let device = backend.device();
+    println!("{{\"device\":\"{}\",\"driver\":\"{}\"}}", device.name, device.driver);
+    let cpml = Boundary::Cpml(Cpml { cells: 20, r0: 1e-6, peak_hz: 15.0, vmax: 4500.0 });
+    let layer = Boundary::Minimod(Minimod { cells: 27, eta_peak: 0.1 });
+    let case = |name, nodes, boundary, sources, receivers| Case {
+        name,
+        nodes,
+        boundary,
+        sources,
+        receivers,
+    };
+    let cases = [
+        case("bare-1024", 1024, Boundary::Zero, 0, 0),
+        case("bare-800", 800, Boundary::Zero, 0, 0),
+        case("bare-768", 768, Boundary::Zero, 0, 0),
+        case("minimod-800", 800, layer, 1, 0),
+        case("cpml-800", 800, cpml, 1, 0),
+        case("cpml-512", 512, cpml, 1, 10_000),
+        case("cpml-256", 256, cpml, 1, 0),
+        case("bare-512", 512, Boundary::Zero, 0, 0),
+        case("bare-256", 256, Boundary::Zero, 0, 0),
+    ];
+    for case in cases.iter().filter(|case| case.name.contains(&wanted)) {
+        let roof = temblor_cuda::one_step_roof(0, case.nodes.pow(3))?;
+        println!("{{\"case\":\"{}\",\"roof_gpts\":{:.1}}}", case.name, roof / 1e9);
+        for variant in backend.capabilities().variants.clone() {
+            if only.as_ref().is_some_and(|only| *only != variant) {
+                continue;
+            }
+            match measure(&backend, case, &variant) {
+                Ok(rate) => println!(
+                    "{{\"case\":\"{}\",\"variant\":\"{variant}\",\"gpts\":{:.1},\"of_roof\":{:.3}}}",
+                    case.name,
+                    rate / 1e9,
+                    rate / roof
+                ),
+                Err(error) => println!("{} {variant}: {error}", case.name),
+            }
+        }
+    }
+    Ok(())
+}

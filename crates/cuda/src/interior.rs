@@ -1,0 +1,293 @@
+//! How the interior is stepped: by a plain kernel, by tiles fed by tensor copies, or by two fused
+//! steps with single ones for what remains.
+
+use cudarc::driver::CudaStream;
+use temblor_backend::Result;
+use temblor_physics::WaveProblem;
+
+use crate::arguments::{TemblorBoxes, TemblorFused, TemblorStep, TemblorTiles};
+use crate::fields::Fields;
+use crate::layers::boxes;
+use crate::layout::{Layout, NodeBox, slabs};
+use crate::module::{Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
+use crate::points::{Sources, Tiling};
+use crate::variants::{FUSED_SHARED, TMA_SHARED};
+
+/// A kernel with the maps of all fields that it copies from.
+#[derive(Debug)]
+struct Mapped {
+    shape: TmaShape,
+    /// Of each wavefield, as p and as p-.
+    waves: Vec<[TensorMap; 2]>,
+    speed: TensorMap,
+}
+
+impl Mapped {
+    fn new(shape: TmaShape, kernels: &Kernels, layout: &Layout, fields: &Fields) -> Result<Self> {
+        kernels.allow_shared(shape.kernel, shape.shared)?;
+        let map = |address: u64, n: usize| tensor_map(address, layout, shape.boxes[n]);
+        Ok(Self {
+            waves: fields
+                .all()
+                .iter()
+                .map(|wave| Ok([map(wave.address(), 0)?, map(wave.address(), 1)?]))
+                .collect::<Result<_>>()?,
+            speed: map(fields.speed.address(), 1)?,
+            shape,
+        })
+    }
+
+    /// Maps of p^n, p^(n-1) and dt^2 c^2.
+    fn maps(&self, fields: &Fields) -> [&TensorMap; 3] {
+        [&self.waves[fields.slot(0)][0], &self.waves[fields.slot(1)][1], &self.speed]
+    }
+}
+
+/// The interior's kernels.
+#[derive(Debug)]
+pub(crate) struct Interior {
+    /// Operator and box.
+    step: TemblorStep,
+    halo: [i32; 3],
+    empty: bool,
+    baseline: String,
+    single: Option<Mapped>,
+    fused: Option<Mapped>,
+    /// The rim of the interior, which the layers' second step needs one step ahead.
+    rim: TemblorBoxes,
+    tiling: Option<Tiling>,
+}
+
+/// Entry points that a variant needs in the interior.
+pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> {
+    let names: &[&str] = match variant {
+        "fused2" => &["acoustic_iso_fused2", "acoustic_iso_tma", "acoustic_iso_plain_r4"],
+        "tma" => &["acoustic_iso_tma"],
+        _ => return vec![baseline(problem)],
+    };
+    names.iter().map(ToString::to_string).collect()
+}
+
+fn baseline(problem: &WaveProblem) -> String {
+    format!("acoustic_iso_baseline_r{}", problem.operator.radius())
+}
+
+impl Interior {
+    /// Prepares the kernels of a variant; `whole` has the operator, `units` the multiprocessors.
+    pub(crate) fn new(
+        variant: &str,
+        problem: &WaveProblem,
+        whole: &TemblorStep,
+        kernels: &Kernels,
+        layout: &Layout,
+        fields: &Fields,
+        units: usize,
+    ) -> Result<Self> {
+        let part = layout.interior;
+        let mapped = |shape: TmaShape| {
+            let (tiles, blocks) = spread(&part, shape.tile, shape.ramp, units);
+            Mapped::new(TmaShape { tiles, blocks, ..shape }, kernels, layout, fields)
+        };
+        let fuses = variant == "fused2";
+        let single = fuses || variant == "tma";
+        let fused = fuses.then(|| mapped(FUSED2)).transpose()?;
+        Ok(Self {
+            step: TemblorStep { begin: part.begin.map(int), end: part.end.map(int), ..*whole },
+            halo: layout.halo.map(int),
+            empty: part.is_empty(),
+            baseline: baseline(problem),
+            single: single.then(|| mapped(TMA)).transpose()?,
+            rim: boxes(&slabs(&part, &part.shrunk(4)), (1, 256)),
+            tiling: fused.as_ref().map(|fused| Tiling {
+                interior: part,
+                tile: fused.shape.tile,
+                rim: 4,
+            }),
+            fused,
+        })
+    }
+
+    /// Whether two steps can be made at once.
+    pub(crate) fn fuses(&self) -> bool {
+        self.fused.is_some()
+    }
+
+    /// How sources must be sorted for fused steps.
+    pub(crate) fn tiling(&self) -> Option<Tiling> {
+        self.tiling
+    }
+
+    /// Queues one step from wavefields 0 and 1 into 1.
+    pub(crate) fn step(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        fields: &Fields,
+    ) -> Result<()> {
+        if self.empty {
+            return Ok(());
+        }
+        let step = fields.step(0, 1, 1);
+        match &self.single {
+            None => kernels.baseline(stream, &self.baseline, &self.step, &step),
+            Some(mapped) => {
+                let maps = mapped.maps(fields);
+                kernels.tma(stream, &mapped.shape, &self.step, maps, &step, self.halo)
+            }
+        }
+    }
+
+    /// Queues one step of the interior's rim.
+    pub(crate) fn step_rim(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        fields: &StepFields,
+    ) -> Result<()> {
+        if self.empty {
+            return Ok(());
+        }
+        kernels.plain(stream, "acoustic_iso_plain_r4", &self.step, &self.rim, fields)
+    }
+
+    /// Queues two steps, the first of which is number `n`, into wavefields 2 and 3.
+    pub(crate) fn two_steps(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        fields: &Fields,
+        sources: Option<&Sources>,
+        n: u64,
+    ) -> Result<()> {
+        let Some(mapped) = self.fused.as_ref().filter(|_| !self.empty) else { return Ok(()) };
+        let mut fused = TemblorFused {
+            halo: self.halo,
+            first: fields.node(2),
+            second: fields.node(3),
+            ..Default::default()
+        };
+        if let Some(sources) = sources {
+            sources.fuse(n, &mut fused);
+        }
+        kernels.fused2(stream, &mapped.shape, &self.step, &fused, mapped.maps(fields))
+    }
+}
+
+/// Launch figures of `acoustic_iso_tma`; a block reads 8 planes of p more than it gives out, a
+/// third of its traffic.
+const TMA: TmaShape = TmaShape {
+    kernel: "acoustic_iso_tma",
+    tile: [64, 64],
+    boxes: [[72, 64], [64, 64]],
+    threads: 512,
+    shared: TMA_SHARED,
+    ramp: 4,
+    tiles: NO_TILES,
+    blocks: 0,
+};
+
+/// Launch figures of `acoustic_iso_fused2`; a block makes 8 planes more of the first step and reads
+/// 16 more of p.
+const FUSED2: TmaShape = TmaShape {
+    kernel: "acoustic_iso_fused2",
+    tile: [24, 56],
+    boxes: [[40, 72], [32, 64]],
+    threads: 512,
+    shared: FUSED_SHARED,
+    ramp: 8,
+    tiles: NO_TILES,
+    blocks: 0,
+};
+
+const NO_TILES: TemblorTiles = TemblorTiles {
+    tiles_z: 0,
+    full_tiles: 0,
+    full_blocks: 0,
+    planes: 0,
+    rest_tiles: 0,
+    rest_planes: 0,
+};
+
+/// Planes that a block marches at most: blocks that drift apart no longer meet in L2.
+const FARTHEST: usize = 400;
+
+/// Spreads the tiles of a box over `units` multiprocessors, one block each: as many tiles as fill
+/// all of them march far, the rest is cut so that it fills them too. Gives the number of blocks.
+fn spread(part: &NodeBox, tile: [usize; 2], ramp: usize, units: usize) -> (TemblorTiles, usize) {
+    let units = units.max(1);
+    let tiles_z = part.extent(2).div_ceil(tile[1]);
+    let tiles = part.extent(1).div_ceil(tile[0]) * tiles_z;
+    let extent = part.extent(0);
+    let full = tiles / units * units;
+    let planes = extent.div_ceil(extent.div_ceil(FARTHEST).max(1)).max(1);
+    let full_blocks = full * extent.div_ceil(planes);
+    let rest = tiles - full;
+    let rest_planes = balanced_planes(rest, extent, units, ramp).max(1);
+    let spread = TemblorTiles {
+        tiles_z: int(tiles_z),
+        full_tiles: int(full),
+        full_blocks: int(full_blocks),
+        planes: int(planes),
+        rest_tiles: int(rest),
+        rest_planes: int(rest_planes),
+    };
+    (spread, full_blocks + rest * extent.div_ceil(rest_planes))
+}
+
+/// Planes per block such that the last wave of blocks is as full as may be.
+fn balanced_planes(tiles: usize, planes: usize, units: usize, ramp: usize) -> usize {
+    let cost = |chunk: usize| {
+        let waves = (tiles * planes.div_ceil(chunk)).div_ceil(units);
+        (waves * (chunk + ramp)) as f64
+    };
+    (1..=planes.div_ceil(16))
+        .map(|chunks| planes.div_ceil(chunks))
+        .min_by(|&a, &b| cost(a).total_cmp(&cost(b)))
+        .unwrap_or(planes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cube(nodes: usize) -> NodeBox {
+        NodeBox { begin: [0; 3], end: [nodes; 3] }
+    }
+
+    #[test]
+    fn every_plane_of_every_tile_has_one_block() {
+        for nodes in [5, 64, 208, 464, 752, 800, 1024] {
+            for tile in [[64, 64], [24, 56]] {
+                let (t, blocks) = spread(&cube(nodes), tile, 4, 132);
+                let tiles = nodes.div_ceil(tile[0]) * nodes.div_ceil(tile[1]);
+                let mut planes = vec![0; tiles];
+                for block in 0..int(blocks) {
+                    let (tile, chunk, size) = if block < t.full_blocks {
+                        (block % t.full_tiles, block / t.full_tiles, t.planes)
+                    } else {
+                        let b = block - t.full_blocks;
+                        (t.full_tiles + b % t.rest_tiles, b / t.rest_tiles, t.rest_planes)
+                    };
+                    let first = chunk * size;
+                    assert!(first < int(nodes));
+                    planes[usize::try_from(tile).unwrap()] +=
+                        (first + size).min(int(nodes)) - first;
+                }
+                assert!(planes.iter().all(|&n| n == int(nodes)), "{nodes} {tile:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn multiprocessors_have_about_equal_work() {
+        for nodes in [464, 752, 768, 1024] {
+            let (t, _) = spread(&cube(nodes), [24, 56], 8, 132);
+            let rounds = t.full_tiles / 132;
+            let chunks = (int(nodes) + t.rest_planes - 1) / t.rest_planes.max(1);
+            let rest = (t.rest_tiles * chunks + 131) / 132 * t.rest_planes;
+            let tiles = nodes.div_ceil(24) * nodes.div_ceil(56);
+            let ideal = (tiles * nodes) as f64 / 132.0;
+            assert!(f64::from(rounds * int(nodes) + rest) < 1.08 * ideal, "{nodes}");
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Absorbing layers on the device: boxes, profiles and memory variables.
+
+use cudarc::driver::CudaStream;
+use temblor_backend::Result;
+use temblor_physics::{Axis, BoundaryKind, Grid, Operator, WaveProblem, cpml, minimod};
+
+use crate::arguments::{TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorStep};
+use crate::layout::{Layout, NodeBox};
+use crate::memory::Buffer;
+use crate::module::{Kernels, StepFields, int, long};
+
+/// Which layer a problem has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// None: walls only.
+    None,
+    /// C-PML.
+    Cpml,
+    /// Minimod's.
+    Minimod,
+}
+
+impl Kind {
+    /// The kind of a problem; the problem's builder refuses a mix.
+    pub(crate) fn of(problem: &WaveProblem) -> Self {
+        let has = |kind| problem.boundaries.0.iter().any(|b| BoundaryKind::from(b) == kind);
+        if has(BoundaryKind::Cpml) {
+            Self::Cpml
+        } else if has(BoundaryKind::Minimod) {
+            Self::Minimod
+        } else {
+            Self::None
+        }
+    }
+
+    /// Nodes along z per thread and threads per block of the layer's kernel.
+    fn grouped(self, problem: &WaveProblem) -> (usize, usize) {
+        if self == Self::Cpml && vectorised(problem) { (GROUP, 128) } else { (1, 256) }
+    }
+
+    /// Entry point of the layer's kernel.
+    pub(crate) fn kernel(self, problem: &WaveProblem) -> Option<String> {
+        let radius = problem.operator.radius();
+        match self {
+            // Along walls that are left out of the interior.
+            Self::None => (radius == 4).then(|| "acoustic_iso_plain_r4".into()),
+            Self::Cpml if vectorised(problem) => Some("acoustic_iso_cpml_order8".into()),
+            Self::Cpml => Some(format!("acoustic_iso_cpml_r{radius}")),
+            Self::Minimod => Some(format!("acoustic_iso_minimod_r{radius}")),
+        }
+    }
+}
+
+/// Whether `acoustic_iso_cpml_order8` takes the problem: order 8, 3-D, offsets of 31 bits.
+fn vectorised(problem: &WaveProblem) -> bool {
+    let [_, ny, nz] = problem.grid.shape;
+    let plane = (ny + 8).saturating_mul(nz + 128);
+    problem.operator.radius() == 4
+        && problem.grid.active(Axis::Y)
+        && plane < usize::try_from(i32::MAX).unwrap_or(0) / 8
+}
+
+/// Storage of one axis' C-PML memory variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Storage {
+    /// Damped nodes at the low and the high end, as the kernels see them.
+    low: usize,
+    high: usize,
+    /// Nodes without storage in between.
+    gap: usize,
+    /// Elements along (x, y, z).
+    extent: [usize; 3],
+}
+
+impl Storage {
+    /// Rows are multiples of four, and along z the two ends lie in different groups of four. Where
+    /// the ends are so close that a stencil would meet both, all nodes are stored: undamped ones
+    /// have a = b = 0 and so keep q = r = 0.
+    fn new(grid: &Grid, axis: Axis, radius: usize, low: usize, high: usize) -> Self {
+        let a = axis.index();
+        let nodes = grid.shape[a];
+        let free = nodes - low - high;
+        let spare = if axis == Axis::Z { 2 * GROUP } else { 0 };
+        let (low, high, gap) = if high > 0 && low > 0 && free < 2 * radius + spare {
+            (nodes, 0, 0)
+        } else if axis == Axis::Z {
+            (low, high, (free / GROUP * GROUP).saturating_sub(GROUP))
+        } else {
+            (low, high, free)
+        };
+        let mut extent = grid.shape;
+        extent[a] = nodes - gap;
+        extent[2] = extent[2].next_multiple_of(GROUP);
+        Self { low, high, gap, extent }
+    }
+
+    fn of(problem: &WaveProblem, axis: Axis) -> Option<Self> {
+        let profile = cpml::profile(problem, axis)?;
+        let radius = problem.operator.radius();
+        Some(Self::new(&problem.grid, axis, radius, profile.low, profile.high))
+    }
+}
+
+/// Nodes along z that a thread of a tuned kernel takes.
+const GROUP: usize = 4;
+
+/// Elements of the memory variables: q (each of two) and r per axis, or phi.
+pub(crate) fn memory_elements(problem: &WaveProblem, layout: &Layout) -> Vec<(String, usize)> {
+    match Kind::of(problem) {
+        Kind::None => Vec::new(),
+        Kind::Cpml => Axis::ALL
+            .into_iter()
+            .filter_map(|axis| Some((axis, Storage::of(problem, axis)?)))
+            .flat_map(|(axis, storage)| {
+                let elements = storage.extent.iter().product();
+                ["q", "q of the next step", "r"]
+                    .map(|name| (format!("C-PML {name} along {}", axis.name()), elements))
+            })
+            .collect(),
+        Kind::Minimod => {
+            let elements = layout.layers.iter().map(|(_, slab)| slab.points()).sum();
+            vec![("Minimod phi".into(), elements)]
+        }
+    }
+}
+
+/// The layers of a plan.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    kernel: Option<String>,
+    boxes: TemblorBoxes,
+    /// Memory variables, for state and health: q twice and r per damped axis, or phi.
+    memory: Vec<Buffer>,
+    /// Which q is the old one.
+    parity: usize,
+    /// Kept alive for the addresses in `cpml` and `minimod`.
+    _profiles: Option<Buffer>,
+    cpml: TemblorCpml,
+    minimod: TemblorMinimod,
+    kind: Kind,
+}
+
+impl Layers {
+    /// Allocates memory variables at rest and uploads the profiles.
+    pub(crate) fn new(stream: &CudaStream, problem: &WaveProblem, layout: &Layout) -> Result<Self> {
+        let kind = Kind::of(problem);
+        let mut layers = Self {
+            kernel: kind.kernel(problem),
+            boxes: boxes(&layout.layers, kind.grouped(problem)),
+            memory: Vec::new(),
+            parity: 0,
+            _profiles: None,
+            cpml: TemblorCpml::default(),
+            minimod: TemblorMinimod::default(),
+            kind,
+        };
+        for (_, elements) in memory_elements(problem, layout) {
+            layers.memory.push(Buffer::zeros(stream, elements)?);
+        }
+        match kind {
+            Kind::None => {}
+            Kind::Cpml => layers.upload_cpml(stream, problem)?,
+            Kind::Minimod => layers.upload_minimod(stream, problem)?,
+        }
+        Ok(layers)
+    }
+
+    fn upload_cpml(&mut self, stream: &CudaStream, problem: &WaveProblem) -> Result<()> {
+        let mut values: Vec<f32> = Vec::new();
+        let mut places = [[0_usize; 3]; 3];
+        for axis in Axis::ALL {
+            let Some(profile) = cpml::profile(problem, axis) else { continue };
+            let Some(storage) = Storage::of(problem, axis) else { continue };
+            for (n, list) in [&profile.a, &profile.b, &profile.b_slope].into_iter().enumerate() {
+                places[axis.index()][n] = values.len();
+                values.extend(list.iter().map(|&x| single(x)));
+                values.resize(values.len().next_multiple_of(GROUP), 0.0);
+            }
+            let a = axis.index();
+            self.cpml.low[a] = int(storage.low);
+            self.cpml.high[a] = int(storage.high);
+            self.cpml.gap[a] = int(storage.gap);
+            self.cpml.stride_x[a] = long(storage.extent[1] * storage.extent[2]);
+            self.cpml.stride_y[a] = long(storage.extent[2]);
+        }
+        let profiles = Buffer::of(stream, &values)?;
+        for (a, places) in places.iter().enumerate() {
+            let at = |n: usize| profiles.address() + 4 * places[n] as u64;
+            self.cpml.decay[a] = at(0);
+            self.cpml.gain[a] = at(1);
+            self.cpml.slope[a] = at(2);
+        }
+        self._profiles = Some(profiles);
+        self.point_at_memory();
+        Ok(())
+    }
+
+    /// Writes the addresses of q, by parity, and r.
+    fn point_at_memory(&mut self) {
+        let mut memory = self.memory.chunks_exact(3);
+        for a in 0..3 {
+            if self.cpml.low[a] + self.cpml.high[a] > 0
+                && let Some(variables) = memory.next()
+            {
+                self.cpml.q[a] = variables[self.parity].address();
+                self.cpml.q_next[a] = variables[1 - self.parity].address();
+                self.cpml.r[a] = variables[2].address();
+            }
+        }
+    }
+
+    fn upload_minimod(&mut self, stream: &CudaStream, problem: &WaveProblem) -> Result<()> {
+        let mut values: Vec<f32> = Vec::new();
+        let mut places = [0_usize; 3];
+        for axis in Axis::ALL {
+            let a = axis.index();
+            let nodes = problem.grid.shape[a];
+            let eta = minimod::profile(problem, axis).unwrap_or_else(|| vec![0.0; nodes]);
+            places[a] = values.len() + 1;
+            values.push(single(eta[0]));
+            values.extend(eta.iter().map(|&x| single(x)));
+            values.push(single(eta[nodes - 1]));
+            if problem.grid.active(axis) {
+                self.minimod.quarter[a] = single(0.25 / problem.grid.spacing[a].powi(2));
+            }
+        }
+        let profiles = Buffer::of(stream, &values)?;
+        self.minimod.eta = places.map(|place| profiles.address() + 4 * place as u64);
+        self.minimod.phi = self.memory[0].address();
+        self._profiles = Some(profiles);
+        Ok(())
+    }
+
+    /// Queues one step of the layers.
+    pub(crate) fn step(
+        &mut self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        step: &TemblorStep,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let Some(kernel) = &self.kernel else { return Ok(()) };
+        if self.boxes.count == 0 {
+            return Ok(());
+        }
+        match self.kind {
+            Kind::None => kernels.plain(stream, kernel, step, &self.boxes, fields),
+            Kind::Cpml => {
+                let threads = if kernel == "acoustic_iso_cpml_order8" { 128 } else { 256 };
+                kernels.cpml(stream, kernel, threads, step, &self.boxes, &self.cpml, fields)?;
+                self.parity = 1 - self.parity;
+                self.point_at_memory();
+                Ok(())
+            }
+            Kind::Minimod => {
+                kernels.minimod(stream, kernel, step, &self.boxes, &self.minimod, fields)
+            }
+        }
+    }
+
+    /// Whether any node belongs to a layer or a wall.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.boxes.count == 0
+    }
+
+    /// Memory variables that the next step reads: the old q and r of each axis, or phi.
+    pub(crate) fn state(&self) -> Vec<&Buffer> {
+        match self.kind {
+            Kind::None => Vec::new(),
+            Kind::Cpml => {
+                self.memory.chunks_exact(3).flat_map(|v| [&v[self.parity], &v[2]]).collect()
+            }
+            Kind::Minimod => self.memory.iter().collect(),
+        }
+    }
+
+    /// At rest.
+    pub(crate) fn clear(&mut self, stream: &CudaStream) -> Result<()> {
+        self.memory.iter().try_for_each(|buffer| buffer.clear(stream))
+    }
+}
+
+/// Tiles and blocks of the layer kernels, for threads of `grouped` = (nodes along z, threads per
+/// block).
+pub(crate) fn boxes(slabs: &[(usize, NodeBox)], grouped: (usize, usize)) -> TemblorBoxes {
+    let (group, threads) = grouped;
+    let mut boxes = TemblorBoxes { count: int(slabs.len()), ..Default::default() };
+    let (mut blocks, mut elements) = (0, 0);
+    for (n, (axis, slab)) in slabs.iter().enumerate() {
+        // A tile spans a thin slab along z exactly, else 64 or 32 nodes.
+        let groups = slab.extent(2).div_ceil(group);
+        let most = 64 / group.max(2);
+        let lanes = groups.div_ceil(groups.div_ceil(most));
+        let tiles_z = groups.div_ceil(lanes);
+        let tiles_y = slab.extent(1).div_ceil(threads / lanes);
+        let planes = match slab.extent(0) {
+            0..=48 => slab.extent(0),
+            49..512 => 32,
+            _ => 64,
+        };
+        boxes.axis[n] = int(*axis);
+        boxes.begin[n] = slab.begin.map(int);
+        boxes.end[n] = slab.end.map(int);
+        boxes.tiles_z[n] = int(tiles_z);
+        boxes.tiles_y[n] = int(tiles_y);
+        boxes.lanes[n] = int(lanes);
+        boxes.planes[n] = int(planes);
+        boxes.first_block[n] = int(blocks);
+        boxes.first_element[n] = long(elements);
+        blocks += tiles_z * tiles_y * slab.extent(0).div_ceil(planes);
+        elements += slab.points();
+    }
+    boxes.first_block[slabs.len()] = int(blocks);
+    boxes
+}
+
+/// Operator weights, node counts and strides; the box is the whole grid.
+pub(crate) fn whole_step(problem: &WaveProblem, layout: &Layout) -> TemblorStep {
+    let mut step = TemblorStep {
+        nodes: layout.nodes.map(int),
+        end: layout.nodes.map(int),
+        stride_x: long(layout.stride_x()),
+        stride_y: long(layout.stride_y()),
+        ..Default::default()
+    };
+    let Operator::Direct { .. } = problem.operator else { return step };
+    let second = problem.operator.second_derivative();
+    let first = problem.operator.first_derivative();
+    let mut centre = 0.0;
+    for axis in problem.grid.active_axes() {
+        let a = axis.index();
+        let spacing = problem.grid.spacing[a];
+        for r in 0..second.len() {
+            step.second[a][r] = single(second[r] / (spacing * spacing));
+            step.first[a][r] = single(first[r] / spacing);
+        }
+        centre += second[0] / (spacing * spacing);
+    }
+    step.centre = single(centre);
+    step
+}
+
+/// The nearest f32.
+#[expect(clippy::cast_possible_truncation, reason = "device data is single precision")]
+pub(crate) fn single(value: f64) -> f32 {
+    value as f32
+}

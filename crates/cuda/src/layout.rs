@@ -1,0 +1,192 @@
+//! Where a plan's fields lie in device memory and which nodes each kernel updates.
+//!
+//! Fields have a halo of the operator's radius along active axes. The first interior node of every
+//! row lies on 128 bytes, so that tiles start on a cache line; rows are padded to 128 bytes.
+
+use temblor_physics::{Axis, Boundary, WaveProblem};
+
+/// A box of nodes, `begin..end` per axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NodeBox {
+    /// First node.
+    pub(crate) begin: [usize; 3],
+    /// One past the last node.
+    pub(crate) end: [usize; 3],
+}
+
+impl NodeBox {
+    /// Nodes along an axis.
+    pub(crate) fn extent(&self, axis: usize) -> usize {
+        self.end[axis] - self.begin[axis]
+    }
+
+    /// Without `rim` nodes on every side.
+    pub(crate) fn shrunk(&self, rim: usize) -> Self {
+        let begin: [usize; 3] = std::array::from_fn(|a| (self.begin[a] + rim).min(self.end[a]));
+        let end = std::array::from_fn(|a| self.end[a].saturating_sub(rim).max(begin[a]));
+        Self { begin, end }
+    }
+
+    /// Whether it has no node.
+    pub(crate) fn is_empty(&self) -> bool {
+        (0..3).any(|a| self.end[a] <= self.begin[a])
+    }
+
+    /// Number of nodes.
+    pub(crate) fn points(&self) -> usize {
+        (0..3).map(|a| self.extent(a)).product()
+    }
+}
+
+/// Layout of all fields of a plan.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// Nodes along (x, y, z).
+    pub(crate) nodes: [usize; 3],
+    /// Elements before node 0 along (x, y, z).
+    pub(crate) halo: [usize; 3],
+    /// Elements of a row.
+    pub(crate) pitch: usize,
+    /// Rows of a plane.
+    pub(crate) rows: usize,
+    /// Planes.
+    pub(crate) planes: usize,
+    /// Nodes of the plain kernel: all without the layers.
+    pub(crate) interior: NodeBox,
+    /// Disjoint slabs that cover the layers, with the axis normal to each, empty ones left out.
+    pub(crate) layers: Vec<(usize, NodeBox)>,
+}
+
+const LINE: usize = 32;
+
+/// Nodes along z that a thread of a tuned kernel takes.
+const GROUP: usize = 4;
+
+impl Layout {
+    /// The layout for a problem; `wall` nodes along reflecting faces are left out of the interior.
+    pub(crate) fn new(problem: &WaveProblem, wall: usize) -> Self {
+        let nodes = problem.grid.shape;
+        let radius = problem.operator.radius();
+        let mut interior = NodeBox { begin: [0; 3], end: nodes };
+        for axis in Axis::ALL {
+            let a = axis.index();
+            let (min, max) = problem.ends(axis);
+            // q of a C-PML is felt one radius outside the layer.
+            let width = |boundary: &Boundary| match boundary {
+                Boundary::Cpml(layer) => layer.cells + radius,
+                Boundary::Free | Boundary::Rigid => wall,
+                other => other.cells(),
+            };
+            let (mut low, mut high) = (width(&min), width(&max));
+            if axis == Axis::Z {
+                // Groups of four nodes belong to one kernel.
+                low = low.next_multiple_of(GROUP);
+                high = if high == 0 { 0 } else { high + nodes[a].saturating_sub(high) % GROUP };
+            }
+            interior.begin[a] = low.min(nodes[a]);
+            interior.end[a] = nodes[a].saturating_sub(high).max(interior.begin[a]);
+        }
+        let layers = slabs(&NodeBox { begin: [0; 3], end: nodes }, &interior);
+        let halo_y = if problem.grid.active(Axis::Y) { radius } else { 0 };
+        // The least padding not below the radius that puts the interior on a line.
+        let past = (radius + interior.begin[2]) % LINE;
+        let halo_z = radius + if past == 0 { 0 } else { LINE - past };
+        Self {
+            nodes,
+            halo: [radius, halo_y, halo_z],
+            pitch: (halo_z + nodes[2] + radius).next_multiple_of(LINE),
+            rows: nodes[1] + 2 * halo_y,
+            planes: nodes[0] + 2 * radius,
+            interior,
+            layers,
+        }
+    }
+
+    /// Elements between neighbours along y.
+    pub(crate) fn stride_y(&self) -> usize {
+        self.pitch
+    }
+
+    /// Elements between neighbours along x.
+    pub(crate) fn stride_x(&self) -> usize {
+        self.pitch * self.rows
+    }
+
+    /// Elements of a field.
+    pub(crate) fn elements(&self) -> usize {
+        self.stride_x() * self.planes
+    }
+
+    /// Element of a node, counted from node 0.
+    pub(crate) fn offset(&self, node: [usize; 3]) -> usize {
+        node[0] * self.stride_x() + node[1] * self.stride_y() + node[2]
+    }
+
+    /// Elements before node 0.
+    pub(crate) fn origin(&self) -> usize {
+        self.offset(self.halo)
+    }
+}
+
+/// What remains of `whole` without `inner`: two slabs along x, then y, then z.
+pub(crate) fn slabs(whole: &NodeBox, inner: &NodeBox) -> Vec<(usize, NodeBox)> {
+    let mut rest = *whole;
+    let mut slabs = Vec::new();
+    for a in 0..3 {
+        let mut low = rest;
+        low.end[a] = inner.begin[a];
+        let mut high = rest;
+        high.begin[a] = inner.end[a];
+        slabs.extend([low, high].into_iter().filter(|b| !b.is_empty()).map(|b| (a, b)));
+        rest.begin[a] = inner.begin[a];
+        rest.end[a] = inner.end[a];
+        if rest.is_empty() {
+            break;
+        }
+    }
+    slabs
+}
+
+#[cfg(test)]
+mod tests {
+    use temblor_physics::{Boundaries, Cpml, Grid};
+
+    use super::*;
+
+    fn layered(shape: [usize; 3]) -> Layout {
+        let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
+        let layer = Boundary::Cpml(Cpml { cells: 6, r0: 1e-6, peak_hz: 10.0, vmax: 3000.0 });
+        let problem = WaveProblem::builder(grid, 1e-3)
+            .boundaries(Boundaries::uniform(layer))
+            .build()
+            .unwrap();
+        Layout::new(&problem, 4)
+    }
+
+    #[test]
+    fn interior_and_layers_cover_each_node_once() {
+        for shape in [[33, 27, 65], [40, 1, 51], [13, 15, 200], [12, 12, 12]] {
+            let layout = layered(shape);
+            let mut seen = vec![0; shape.iter().product()];
+            let parts = layout.layers.iter().map(|(_, part)| part).chain([&layout.interior]);
+            for part in parts.filter(|b| !b.is_empty()) {
+                for i in part.begin[0]..part.end[0] {
+                    for j in part.begin[1]..part.end[1] {
+                        for k in part.begin[2]..part.end[2] {
+                            seen[(i * shape[1] + j) * shape[2] + k] += 1;
+                        }
+                    }
+                }
+            }
+            assert!(seen.iter().all(|&n| n == 1), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn the_interior_starts_on_a_cache_line() {
+        let layout = layered([50, 50, 77]);
+        assert_eq!((layout.halo[2] + layout.interior.begin[2]) % 32, 0);
+        assert_eq!(layout.pitch % 32, 0);
+        assert!(layout.halo[2] >= 4 && layout.pitch >= layout.halo[2] + 77 + 4);
+    }
+}

@@ -1,0 +1,177 @@
+//! Device and pinned host memory with an owner.
+//!
+//! Plain `cuMemAlloc`, not the stream-ordered pool: what a plan allocates is what it says it does.
+#![expect(unsafe_code, reason = "raw allocations are wrapped here at birth")]
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+use temblor_backend::Result;
+
+use crate::sys::failed;
+
+/// Device memory holding f32 or 4-byte integers; zero at birth.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    context: Arc<CudaContext>,
+    address: sys::CUdeviceptr,
+    elements: usize,
+}
+
+impl Buffer {
+    /// Allocates elements of 4 bytes, set to zero in the order of `stream`.
+    pub(crate) fn zeros(stream: &CudaStream, elements: usize) -> Result<Self> {
+        let context = stream.context().clone();
+        context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
+        // SAFETY: a context is current; the size is not zero.
+        let address =
+            unsafe { result::malloc_sync(4 * elements.max(1)) }.map_err(failed("cuMemAlloc"))?;
+        let buffer = Self { context, address, elements };
+        buffer.clear(stream)?;
+        Ok(buffer)
+    }
+
+    /// Allocates and fills; waits for the copy.
+    pub(crate) fn of<T: Word>(stream: &CudaStream, values: &[T]) -> Result<Self> {
+        let buffer = Self::zeros(stream, size_of_val(values) / 4)?;
+        buffer.fill(stream, values)?;
+        stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
+        Ok(buffer)
+    }
+
+    /// Address of the first element.
+    pub(crate) fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Number of 4-byte elements.
+    pub(crate) fn elements(&self) -> usize {
+        self.elements
+    }
+
+    /// Sets all elements to zero.
+    pub(crate) fn clear(&self, stream: &CudaStream) -> Result<()> {
+        let bytes = 4 * self.elements.max(1);
+        // SAFETY: the range is this allocation.
+        unsafe { result::memset_d8_async(self.address, 0, bytes, stream.cu_stream()) }
+            .map_err(failed("cuMemsetD8Async"))
+    }
+
+    /// Queues a copy from the host to the start of the buffer; pageable memory is read before this
+    /// returns, pinned memory must stay as it is until the stream gets there.
+    pub(crate) fn fill<T: Word>(&self, stream: &CudaStream, values: &[T]) -> Result<()> {
+        self.fill_at(stream, 0, values)
+    }
+
+    /// As [`Buffer::fill`], from element `first` on.
+    pub(crate) fn fill_at<T: Word>(
+        &self,
+        stream: &CudaStream,
+        first: usize,
+        values: &[T],
+    ) -> Result<()> {
+        let end = 4 * first + size_of_val(values);
+        assert!(end <= 4 * self.elements, "a copy past the end of a buffer");
+        if values.is_empty() {
+            return Ok(());
+        }
+        let to = self.address + 4 * first as u64;
+        // SAFETY: the destination range lies in this allocation, as asserted.
+        unsafe { result::memcpy_htod_async(to, values, stream.cu_stream()) }
+            .map_err(failed("cuMemcpyHtoDAsync"))
+    }
+
+    /// Queues a copy of elements from `first` to the host; complete once the stream is.
+    pub(crate) fn read<T: Word>(
+        &self,
+        stream: &CudaStream,
+        first: usize,
+        to: &mut [T],
+    ) -> Result<()> {
+        let end = 4 * first + size_of_val(to);
+        assert!(end <= 4 * self.elements, "a copy past the end of a buffer");
+        if to.is_empty() {
+            return Ok(());
+        }
+        let from = self.address + 4 * first as u64;
+        // SAFETY: the source range lies in this allocation, as asserted.
+        unsafe { result::memcpy_dtoh_async(to, from, stream.cu_stream()) }
+            .map_err(failed("cuMemcpyDtoHAsync"))
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: allocated by `zeros`, freed once; cuMemFree waits for work that uses it.
+            // A failure here means the device is lost, and its memory with it.
+            let _ = unsafe { result::free_sync(self.address) };
+        }
+    }
+}
+
+/// What may be copied to and from a buffer: 4- or 8-byte numbers without padding.
+pub(crate) trait Word: Copy {}
+impl Word for f32 {}
+impl Word for i32 {}
+impl Word for u32 {}
+impl Word for i64 {}
+impl Word for u64 {}
+
+/// Page-locked host memory, so that copies overlap kernels.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    context: Arc<CudaContext>,
+    address: *mut f32,
+    elements: usize,
+}
+
+// SAFETY: the memory is owned by this value alone and has no thread affinity.
+unsafe impl Send for Pinned {}
+
+impl Pinned {
+    /// Allocates f32 elements, set to zero.
+    pub(crate) fn zeros(context: &Arc<CudaContext>, elements: usize) -> Result<Self> {
+        context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
+        let bytes = 4 * elements.max(1);
+        // SAFETY: a context is current. Not write-combined, since the host reads it.
+        let address = unsafe { result::malloc_host(bytes, sys::CU_MEMHOSTALLOC_PORTABLE) }
+            .map_err(failed("cuMemHostAlloc"))?
+            .cast::<f32>();
+        // SAFETY: the allocation holds `bytes` bytes; all-zero bits are valid f32.
+        unsafe { address.cast::<u8>().write_bytes(0, bytes) };
+        Ok(Self { context: context.clone(), address, elements })
+    }
+
+    /// The memory.
+    pub(crate) fn slice(&self) -> &[f32] {
+        // SAFETY: allocated with this many elements and initialised; shared borrow of self.
+        unsafe { std::slice::from_raw_parts(self.address, self.elements) }
+    }
+
+    /// The memory, to write.
+    pub(crate) fn slice_mut(&mut self) -> &mut [f32] {
+        // SAFETY: allocated with this many elements and initialised; unique borrow of self.
+        unsafe { std::slice::from_raw_parts_mut(self.address, self.elements) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: allocated by `zeros`, freed once; owners wait for copies before they drop it.
+            let _ = unsafe { result::free_host(self.address.cast()) };
+        }
+    }
+}
+
+/// Bytes free on the device.
+pub(crate) fn free_bytes(context: &CudaContext) -> Result<u64> {
+    let (free, _) = context.mem_get_info().map_err(failed("cuMemGetInfo"))?;
+    Ok(free as u64)
+}
+
+/// An event that other streams or the host can wait for.
+pub(crate) fn record_event(stream: &CudaStream) -> Result<CudaEvent> {
+    stream.record_event(None).map_err(failed("cuEventRecord"))
+}

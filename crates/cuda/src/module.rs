@@ -1,0 +1,458 @@
+//! Embedded kernels, loaded, and one typed launcher per kernel.
+#![expect(unsafe_code, reason = "launches hand raw addresses to kernels")]
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUfunction_attribute};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, result};
+use cudarc::nvrtc::Ptx;
+use temblor_backend::{Error, Result};
+
+use crate::arguments::{
+    TemblorBoxes, TemblorCpml, TemblorFused, TemblorImages, TemblorMinimod, TemblorRegion,
+    TemblorStep, TemblorTiles,
+};
+use crate::layout::Layout;
+use crate::sys::failed;
+use crate::{BLOBS, ID};
+
+/// Threads of a block in all kernels but the tuned ones.
+const THREADS: u32 = 256;
+
+/// Most blocks of a kernel whose threads stride over their work.
+const STRIDING_BLOCKS: usize = 4096;
+
+/// A description of a field for bulk tensor copies, passed to kernels by value.
+#[repr(transparent)]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TensorMap(sys::CUtensorMap);
+
+/// A kernel argument passed by value.
+trait Argument {
+    fn address(&self) -> *mut c_void {
+        (&raw const *self).cast_mut().cast()
+    }
+}
+
+impl Argument for i32 {}
+impl Argument for i64 {}
+impl Argument for u64 {}
+impl Argument for TemblorStep {}
+impl Argument for TemblorBoxes {}
+impl Argument for TemblorCpml {}
+impl Argument for TemblorMinimod {}
+impl Argument for TemblorImages {}
+impl Argument for TemblorRegion {}
+impl Argument for TemblorFused {}
+impl Argument for TemblorTiles {}
+impl Argument for TensorMap {}
+
+/// Addresses of node 0 of the fields of a step; `next` may be `previous`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepFields {
+    /// p^n.
+    pub(crate) current: u64,
+    /// p^(n-1).
+    pub(crate) previous: u64,
+    /// p^(n+1).
+    pub(crate) next: u64,
+    /// dt^2 c^2.
+    pub(crate) speed: u64,
+}
+
+/// Loaded kernels.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    functions: HashMap<String, CudaFunction>,
+}
+
+impl Kernels {
+    /// Loads the named kernels.
+    pub(crate) fn load(context: &Arc<CudaContext>, names: &[String]) -> Result<Self> {
+        if BLOBS.is_empty() {
+            return Err(Error::Unsupported {
+                backend: ID.into(),
+                what: "any problem: this binary was built with TEMBLOR_NO_KERNELS=1; build it \
+                       again without"
+                    .into(),
+            });
+        }
+        let mut functions = HashMap::new();
+        for blob in BLOBS {
+            // A file for a newer architecture does not load on an older card: only what is asked
+            // for must.
+            let image = Ptx::from_binary(blob.bytes.to_vec());
+            let Ok(module) = context.load_module(image) else { continue };
+            for name in names {
+                if let Ok(function) = module.load_function(name) {
+                    functions.insert(name.clone(), function);
+                }
+            }
+        }
+        if let Some(missing) = names.iter().find(|name| !functions.contains_key(*name)) {
+            return Err(Error::Unsupported {
+                backend: ID.into(),
+                what: format!(
+                    "kernel {missing} on this device (embedded: {}; {})",
+                    BLOBS.iter().flat_map(|b| b.archs).copied().collect::<Vec<_>>().join(", "),
+                    crate::COMPILER
+                ),
+            });
+        }
+        Ok(Self { functions })
+    }
+
+    /// Lets a kernel use this much dynamic shared memory.
+    pub(crate) fn allow_shared(&self, name: &str, bytes: usize) -> Result<()> {
+        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+        self.functions[name]
+            .set_attribute(
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                bytes,
+            )
+            .map_err(failed("cuFuncSetAttribute"))
+    }
+
+    /// Launches a kernel.
+    ///
+    /// # Safety
+    /// The arguments are those of the kernel in number, order and type, and addresses among them
+    /// name memory that is large enough and lives until the kernel has run.
+    unsafe fn launch(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        grid: [usize; 3],
+        block: [u32; 3],
+        shared: usize,
+        arguments: &[&dyn Argument],
+    ) -> Result<()> {
+        let function = self.functions.get(name).ok_or_else(|| Error::Unsupported {
+            backend: ID.into(),
+            what: format!("kernel {name}, which this plan did not load"),
+        })?;
+        let mut addresses: Vec<_> = arguments.iter().map(|a| a.address()).collect();
+        let grid = grid.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        let shared = u32::try_from(shared).unwrap_or(u32::MAX);
+        // SAFETY: as promised by the caller; the addresses live in `arguments` until this returns,
+        // and the driver copies what they point to.
+        unsafe {
+            result::launch_kernel(
+                function.cu_function(),
+                grid.into(),
+                block.into(),
+                shared,
+                stream.cu_stream(),
+                &mut addresses,
+            )
+        }
+        .map_err(failed(&format!("cuLaunchKernel({name})")))
+    }
+
+    /// One step in the box of `step`, any order.
+    pub(crate) fn baseline(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        step: &TemblorStep,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let extent: [usize; 3] = std::array::from_fn(|a| extent(step, a));
+        // Blocks along x take every 65535th plane: the limit of the grid's third dimension.
+        let grid = [extent[2].div_ceil(32), extent[1].div_ceil(8), extent[0].min(65535)];
+        let arguments: [&dyn Argument; 5] =
+            [step, &fields.current, &fields.previous, &fields.next, &fields.speed];
+        // SAFETY: signature of `acoustic_iso_baseline_r*`; the plan owns the fields, laid out as
+        // `step` says.
+        unsafe { self.launch(stream, name, grid, [32, 8, 1], 0, &arguments) }
+    }
+
+    /// One step in the layers.
+    pub(crate) fn cpml(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        threads: u32,
+        step: &TemblorStep,
+        boxes: &TemblorBoxes,
+        layer: &TemblorCpml,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 7] =
+            [step, boxes, layer, &fields.current, &fields.previous, &fields.next, &fields.speed];
+        // SAFETY: signature of `acoustic_iso_cpml_*`; the plan owns fields and memory variables.
+        unsafe { self.launch(stream, name, blocks_of(boxes), [threads, 1, 1], 0, &arguments) }
+    }
+
+    /// One plain step in boxes.
+    pub(crate) fn plain(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        step: &TemblorStep,
+        boxes: &TemblorBoxes,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 6] =
+            [step, boxes, &fields.current, &fields.previous, &fields.next, &fields.speed];
+        // SAFETY: signature of `acoustic_iso_plain_r4`; the plan owns the fields.
+        unsafe { self.launch(stream, name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// Two steps in the box of `step`; `maps` of p, p- and v.
+    pub(crate) fn fused2(
+        &self,
+        stream: &CudaStream,
+        shape: &TmaShape,
+        step: &TemblorStep,
+        fused: &TemblorFused,
+        maps: [&TensorMap; 3],
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 6] = [step, &shape.tiles, fused, maps[0], maps[1], maps[2]];
+        let grid = [shape.blocks, 1, 1];
+        // SAFETY: signature of `acoustic_iso_fused2`; maps and results are fields of the plan.
+        unsafe {
+            self.launch(stream, shape.kernel, grid, [shape.threads, 1, 1], shape.shared, &arguments)
+        }
+    }
+
+    /// One step in Minimod's layer.
+    pub(crate) fn minimod(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        step: &TemblorStep,
+        boxes: &TemblorBoxes,
+        layer: &TemblorMinimod,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 7] =
+            [step, boxes, layer, &fields.current, &fields.previous, &fields.next, &fields.speed];
+        // SAFETY: signature of `acoustic_iso_minimod_r*`; the plan owns fields and phi.
+        unsafe { self.launch(stream, name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// One step in the box of `step`, tiles fed by bulk tensor copies; `maps` of p, p- and v.
+    pub(crate) fn tma(
+        &self,
+        stream: &CudaStream,
+        shape: &TmaShape,
+        step: &TemblorStep,
+        maps: [&TensorMap; 3],
+        fields: &StepFields,
+        halo: [i32; 3],
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 10] = [
+            step,
+            maps[0],
+            maps[1],
+            maps[2],
+            &fields.current,
+            &fields.next,
+            &shape.tiles,
+            &halo[0],
+            &halo[1],
+            &halo[2],
+        ];
+        let grid = [shape.blocks, 1, 1];
+        // SAFETY: signature of `acoustic_iso_tma`; the maps describe fields of the plan.
+        unsafe {
+            self.launch(stream, shape.kernel, grid, [shape.threads, 1, 1], shape.shared, &arguments)
+        }
+    }
+
+    /// Records a sample per receiver.
+    pub(crate) fn record(
+        &self,
+        stream: &CudaStream,
+        receivers: usize,
+        points: u64,
+        weights: u64,
+        field: u64,
+        layout: &Layout,
+        samples: u64,
+    ) -> Result<()> {
+        let (count, sx, sy) = (int(receivers), long(layout.stride_x()), long(layout.stride_y()));
+        let arguments: [&dyn Argument; 7] = [&count, &points, &weights, &field, &sx, &sy, &samples];
+        let grid = [receivers.div_ceil(8), 1, 1];
+        // SAFETY: signature of `record`; the tables were checked against the grid.
+        unsafe { self.launch(stream, "record", grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// Adds one step's sources; addresses as in the kernel.
+    pub(crate) fn inject(
+        &self,
+        stream: &CudaStream,
+        nodes: usize,
+        table: [u64; 4],
+        amplitudes: u64,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let count = int(nodes);
+        let arguments: [&dyn Argument; 8] = [
+            &count,
+            &table[0],
+            &table[1],
+            &table[2],
+            &table[3],
+            &amplitudes,
+            &fields.speed,
+            &fields.next,
+        ];
+        let grid = [nodes.div_ceil(THREADS as usize), 1, 1];
+        // SAFETY: signature of `inject`; the tables were checked against the grid.
+        unsafe { self.launch(stream, "inject", grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// Fills the halo along one axis.
+    pub(crate) fn images(
+        &self,
+        stream: &CudaStream,
+        step: &TemblorStep,
+        images: &TemblorImages,
+        field: u64,
+    ) -> Result<()> {
+        let others: i64 = (0..3)
+            .filter(|&a| i32::try_from(a) != Ok(images.axis))
+            .map(|a| i64::from(step.nodes[a]))
+            .product();
+        let grid = [usize::try_from(others).unwrap_or(0).div_ceil(THREADS as usize), 1, 1];
+        let arguments: [&dyn Argument; 3] = [step, images, &field];
+        // SAFETY: signature of `images`; targets lie in the halo of the plan's fields.
+        unsafe { self.launch(stream, "images", grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// Copies rows of a region from a field to a compact array (`pack`) or back (`unpack`).
+    pub(crate) fn transfer(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        region: &TemblorRegion,
+        field: u64,
+        compact: u64,
+    ) -> Result<()> {
+        let grid = [striding_blocks(region.rows * i64::from(region.shape[2])), 1, 1];
+        let arguments: [&dyn Argument; 3] = [region, &field, &compact];
+        // SAFETY: signature of `pack` and `unpack`; the region was checked against the grid.
+        unsafe { self.launch(stream, name, grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// Largest absolute value and first bad node of a field.
+    pub(crate) fn health(
+        &self,
+        stream: &CudaStream,
+        step: &TemblorStep,
+        field: u64,
+        largest: u64,
+        first_bad: u64,
+    ) -> Result<()> {
+        let points = step.nodes.iter().map(|&n| i64::from(n)).product();
+        let arguments: [&dyn Argument; 4] = [step, &field, &largest, &first_bad];
+        let grid = [striding_blocks(points), 1, 1];
+        // SAFETY: signature of `health`; the result's places belong to the plan.
+        unsafe { self.launch(stream, "health", grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// Largest absolute value of an array.
+    pub(crate) fn largest_of(
+        &self,
+        stream: &CudaStream,
+        elements: usize,
+        values: u64,
+        largest: u64,
+    ) -> Result<()> {
+        let count = long(elements);
+        let arguments: [&dyn Argument; 3] = [&count, &values, &largest];
+        let grid = [striding_blocks(count), 1, 1];
+        // SAFETY: signature of `largest_of`; the array holds `elements` elements.
+        unsafe { self.launch(stream, "largest_of", grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+}
+
+impl Kernels {
+    /// The one-step roof over p, p- and v.
+    pub(crate) fn roof(&self, stream: &CudaStream, points: usize, arrays: [u64; 3]) -> Result<()> {
+        let count = long(points);
+        let arguments: [&dyn Argument; 4] = [&count, &arrays[0], &arrays[1], &arrays[2]];
+        let grid = [(points / 4).div_ceil(THREADS as usize), 1, 1];
+        // SAFETY: signature of `roof`; each array holds `points` elements.
+        unsafe { self.launch(stream, "roof", grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+}
+
+/// Tile and launch figures of a tensor-copy kernel; the same numbers as in its source.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TmaShape {
+    /// Entry point.
+    pub(crate) kernel: &'static str,
+    /// Nodes that a tile updates along (y, z).
+    pub(crate) tile: [usize; 2],
+    /// Nodes of the boxes copied along (y, z): p, then p- and v.
+    pub(crate) boxes: [[u32; 2]; 2],
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// Bytes of shared memory.
+    pub(crate) shared: usize,
+    /// What a block costs on top of the planes that it gives out, in planes.
+    pub(crate) ramp: usize,
+    /// Which tile and planes a block takes.
+    pub(crate) tiles: TemblorTiles,
+    /// Blocks.
+    pub(crate) blocks: usize,
+}
+
+/// Describes a field at `base` (its first element, halo included) for copies of `boxed` (y, z).
+pub(crate) fn tensor_map(base: u64, layout: &Layout, boxed: [u32; 2]) -> Result<TensorMap> {
+    let mut map = sys::CUtensorMap { opaque: [0; 16] };
+    let dims = [layout.pitch as u64, layout.rows as u64, layout.planes as u64];
+    let strides = [4 * layout.stride_y() as u64, 4 * layout.stride_x() as u64];
+    let box_dims = [boxed[1], boxed[0], 1];
+    let steps = [1_u32; 3];
+    // SAFETY: all pointers are to live arrays of the rank's length; the address is only recorded.
+    let status = unsafe {
+        sys::cuTensorMapEncodeTiled(
+            &raw mut map,
+            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+            3,
+            base as *mut c_void,
+            dims.as_ptr(),
+            strides.as_ptr(),
+            box_dims.as_ptr(),
+            steps.as_ptr(),
+            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+            // Promotion to 128 or 256 B fetches lines that halos need 16 B of: on an H200 it cost
+            // 1 to 3 % (128 B) and 9 % (256 B).
+            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    };
+    status.result().map_err(failed("cuTensorMapEncodeTiled"))?;
+    Ok(TensorMap(map))
+}
+
+fn extent(step: &TemblorStep, axis: usize) -> usize {
+    usize::try_from(step.end[axis] - step.begin[axis]).unwrap_or(0)
+}
+
+fn blocks_of(boxes: &TemblorBoxes) -> [usize; 3] {
+    let count = usize::try_from(boxes.count).unwrap_or(0);
+    [usize::try_from(boxes.first_block[count]).unwrap_or(0), 1, 1]
+}
+
+fn striding_blocks(work: i64) -> usize {
+    let blocks = usize::try_from(work).unwrap_or(0).div_ceil(THREADS as usize);
+    blocks.clamp(1, STRIDING_BLOCKS)
+}
+
+/// A count as the kernels take it; grids beyond 2^31 nodes along an axis are refused earlier.
+pub(crate) fn int(value: usize) -> i32 {
+    i32::try_from(value).unwrap_or(i32::MAX)
+}
+
+/// An element count or stride as the kernels take it.
+pub(crate) fn long(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,235 @@
+//! Sources and receivers on the device.
+//!
+//! A source's nodes are multiplied out and nodes shared by several sources merged, so that each node
+//! is written by one thread in a fixed order of terms. Receivers keep their separable weights.
+
+use std::collections::BTreeMap;
+
+use cudarc::driver::CudaStream;
+use temblor_backend::{Error, ReceiverTable, Result, SourceTable};
+use temblor_physics::PointWeights;
+
+use crate::arguments::TemblorFused;
+use crate::layers::single;
+use crate::layout::{Layout, NodeBox};
+use crate::memory::Buffer;
+use crate::module::{Kernels, StepFields, int, long};
+
+/// Sources.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    nodes: usize,
+    /// Element of each node; start of its terms; source of each term; weight of each term.
+    table: [Buffer; 4],
+    amplitudes: Buffer,
+    sources: usize,
+    steps: u64,
+    /// For fused steps: first entry of each tile; plane, place and node of each entry.
+    tiles: Option<[Buffer; 4]>,
+}
+
+/// Tiles of the fused kernel, for which sources are sorted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tiling {
+    /// The interior.
+    pub(crate) interior: NodeBox,
+    /// Nodes that a tile gives out along (y, z).
+    pub(crate) tile: [usize; 2],
+    /// Nodes around it that it computes too.
+    pub(crate) rim: usize,
+}
+
+impl Sources {
+    /// Uploads a table; `None` if it has no source.
+    pub(crate) fn new(
+        stream: &CudaStream,
+        layout: &Layout,
+        table: &SourceTable,
+        tiling: Option<Tiling>,
+    ) -> Result<Option<Self>> {
+        let (steps, sources) = table.amplitudes.dim();
+        if sources != table.points.len() && !(table.points.is_empty() && steps == 0) {
+            return Err(Error::Invalid {
+                what: format!("{} sources and amplitudes for {sources}", table.points.len()),
+                remedy: "give amplitudes of shape (step, source)".into(),
+            });
+        }
+        table.points.iter().try_for_each(|point| inside("a source", point, layout))?;
+        if sources == 0 || steps == 0 {
+            return Ok(None);
+        }
+        let mut nodes: BTreeMap<[usize; 3], Vec<(i32, f32)>> = BTreeMap::new();
+        for (source, point) in table.points.iter().enumerate() {
+            for (node, weight) in point.nodes() {
+                let terms = nodes.entry(node).or_default();
+                terms.push((int(source), single(weight)));
+            }
+        }
+        let offsets: Vec<i64> = nodes.keys().map(|&node| long(layout.offset(node))).collect();
+        let mut first = vec![0_i32];
+        let (mut source, mut weight) = (Vec::new(), Vec::new());
+        for terms in nodes.values() {
+            source.extend(terms.iter().map(|term| term.0));
+            weight.extend(terms.iter().map(|term| term.1));
+            first.push(int(source.len()));
+        }
+        let amplitudes: Vec<f32> = table.amplitudes.iter().map(|&s| single(s)).collect();
+        Ok(Some(Self {
+            nodes: offsets.len(),
+            table: [
+                Buffer::of(stream, &offsets)?,
+                Buffer::of(stream, &first)?,
+                Buffer::of(stream, &source)?,
+                Buffer::of(stream, &weight)?,
+            ],
+            amplitudes: Buffer::of(stream, &amplitudes)?,
+            sources,
+            steps: steps as u64,
+            tiles: tiling.map(|tiling| tile_entries(stream, nodes.keys(), tiling)).transpose()?,
+        }))
+    }
+
+    /// Queues the injection of step `step` into `fields.next`.
+    pub(crate) fn inject(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        step: u64,
+        fields: &StepFields,
+    ) -> Result<()> {
+        if step >= self.steps {
+            return Ok(());
+        }
+        let row = self.amplitudes.address() + 4 * step * self.sources as u64;
+        let table = self.table.each_ref().map(Buffer::address);
+        kernels.inject(stream, self.nodes, table, row, fields)
+    }
+}
+
+impl Sources {
+    /// Writes the tables into the arguments of two fused steps of which `step` is the first.
+    pub(crate) fn fuse(&self, step: u64, fused: &mut TemblorFused) {
+        let Some([first, plane, place, node]) = &self.tiles else { return };
+        if step >= self.steps {
+            return;
+        }
+        fused.sources = int(self.nodes);
+        fused.entry_first = first.address();
+        fused.entry_plane = plane.address();
+        fused.entry_place = place.address();
+        fused.entry_node = node.address();
+        fused.term_first = self.table[1].address();
+        fused.term_source = self.table[2].address();
+        fused.term_weight = self.table[3].address();
+        fused.amplitudes = self.amplitudes.address() + 4 * step * self.sources as u64;
+    }
+}
+
+/// Source nodes of the interior by tile, each in all tiles that compute it.
+fn tile_entries<'a>(
+    stream: &CudaStream,
+    nodes: impl Iterator<Item = &'a [usize; 3]>,
+    tiling: Tiling,
+) -> Result<[Buffer; 4]> {
+    let Tiling { interior, tile, rim } = tiling;
+    let tiles = [1, 2].map(|a| interior.extent(a).div_ceil(tile[a - 1]));
+    let mut entries: Vec<Vec<[i32; 3]>> = vec![Vec::new(); tiles[0] * tiles[1]];
+    // Nodes come by rising x, so each tile's entries do too.
+    for (n, node) in nodes.enumerate() {
+        if (0..3).any(|a| node[a] < interior.begin[a] || node[a] >= interior.end[a]) {
+            continue;
+        }
+        let near = |a: usize| {
+            let (size, at) = (tile[a - 1], node[a] - interior.begin[a] + rim);
+            // Tile t computes at + rim in t size .. t size + size + 2 rim.
+            let last = (at / size).min(tiles[a - 1] - 1);
+            let first = (at + 1).saturating_sub(size + 2 * rim).div_ceil(size);
+            (first..=last).map(move |t| (t, at - t * size))
+        };
+        for (tile_y, y) in near(1) {
+            for (tile_z, z) in near(2) {
+                let row = tile[1] + 2 * rim;
+                entries[tile_y * tiles[1] + tile_z].push([int(node[0]), int(y * row + z), int(n)]);
+            }
+        }
+    }
+    let mut first = vec![0];
+    let mut columns: [Vec<i32>; 3] = Default::default();
+    for list in &entries {
+        for entry in list {
+            columns.iter_mut().zip(entry).for_each(|(column, &value)| column.push(value));
+        }
+        first.push(int(columns[0].len()));
+    }
+    let [plane, place, node] = columns;
+    Ok([
+        Buffer::of(stream, &first)?,
+        Buffer::of(stream, &plane)?,
+        Buffer::of(stream, &place)?,
+        Buffer::of(stream, &node)?,
+    ])
+}
+
+/// Receivers.
+#[derive(Debug)]
+pub(crate) struct Receivers {
+    /// Number of receivers.
+    pub(crate) count: usize,
+    points: Buffer,
+    weights: Buffer,
+}
+
+impl Receivers {
+    /// Uploads a table; `None` if it has no receiver.
+    pub(crate) fn new(
+        stream: &CudaStream,
+        layout: &Layout,
+        table: &ReceiverTable,
+    ) -> Result<Option<Self>> {
+        table.points.iter().try_for_each(|point| inside("a receiver", point, layout))?;
+        if table.points.is_empty() {
+            return Ok(None);
+        }
+        let mut points: Vec<i32> = Vec::with_capacity(9 * table.points.len());
+        let mut weights: Vec<f32> = Vec::new();
+        for point in &table.points {
+            points.extend(point.axes.iter().map(|axis| int(axis.first)));
+            points.extend(point.axes.iter().map(|axis| int(axis.weights.len())));
+            for axis in &point.axes {
+                points.push(int(weights.len()));
+                weights.extend(axis.weights.iter().map(|&w| single(w)));
+            }
+        }
+        Ok(Some(Self {
+            count: table.points.len(),
+            points: Buffer::of(stream, &points)?,
+            weights: Buffer::of(stream, &weights)?,
+        }))
+    }
+
+    /// Queues a sample of the field whose node 0 is at `field` into `samples`.
+    pub(crate) fn record(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        layout: &Layout,
+        field: u64,
+        samples: u64,
+    ) -> Result<()> {
+        let (points, weights) = (self.points.address(), self.weights.address());
+        kernels.record(stream, self.count, points, weights, field, layout, samples)
+    }
+}
+
+fn inside(what: &str, point: &PointWeights, layout: &Layout) -> Result<()> {
+    for (axis, &nodes) in point.axes.iter().zip(&layout.nodes) {
+        let end = axis.first.checked_add(axis.weights.len());
+        if axis.weights.is_empty() || end.is_none_or(|end| end > nodes) {
+            return Err(Error::Outside {
+                what: format!("{what} on nodes {} and {} more", axis.first, axis.weights.len()),
+                shape: layout.nodes,
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The driver: is it there, is it new enough, which devices does it show.
+//!
+//! `cudarc` panics where the library or a symbol is missing, so both are looked for before the first
+//! call; everything after [`open`] can rely on them.
+#![expect(unsafe_code, reason = "the driver is a C library; this file asks whether it is usable")]
+
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUdevice_attribute;
+use cudarc::driver::{CudaContext, DriverError, result, sys};
+use temblor_backend::{DeviceInfo, Error, Result};
+
+use crate::ID;
+
+/// Oldest driver that the embedded machine code and the bindings work with.
+const OLDEST_DRIVER: i32 = 13000;
+
+/// Symbols of the driver that this backend calls, directly or through cudarc.
+pub const DRIVER_SYMBOLS: [&str; 32] = [
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuDeviceGet",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDeviceTotalMem_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxSetCurrent",
+    "cuCtxGetCurrent",
+    "cuMemGetInfo_v2",
+    "cuMemAlloc_v2",
+    "cuMemFree_v2",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemsetD8Async",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuModuleGetFunction",
+    "cuFuncSetAttribute",
+    "cuLaunchKernel",
+    "cuStreamCreate",
+    "cuStreamSynchronize",
+    "cuStreamWaitEvent",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuTensorMapEncodeTiled",
+];
+
+/// An error of a driver call as the contract has it.
+pub(crate) fn failed(call: &str) -> impl FnOnce(DriverError) -> Error + '_ {
+    move |error| Error::Driver { backend: ID.into(), call: call.into(), source: Box::new(error) }
+}
+
+fn unusable(call: &str, what: String) -> Error {
+    Error::Driver { backend: ID.into(), call: call.into(), source: what.into() }
+}
+
+/// Makes sure that the driver can be called.
+fn initialise() -> Result<()> {
+    // SAFETY: loading the driver runs its initialisers, which is what any CUDA program does.
+    if !unsafe { sys::is_culib_present() } {
+        let what = "there is no NVIDIA driver (libcuda.so.1) on this machine: install it, or use \
+                    --backend cpu";
+        return Err(unusable("dlopen(libcuda.so)", what.into()));
+    }
+    // SAFETY: present, as tested above.
+    let library = unsafe { sys::culib() };
+    for symbol in DRIVER_SYMBOLS {
+        // SAFETY: only the address is looked up; nothing is called through it.
+        let found = unsafe { library.get::<*const ()>(symbol.as_bytes()) };
+        if found.is_err() {
+            let what = format!(
+                "the driver lacks {symbol}: update it to one for CUDA {} or newer",
+                version_text(OLDEST_DRIVER)
+            );
+            return Err(unusable("dlsym", what));
+        }
+    }
+    let mut version = 0;
+    // SAFETY: the argument is a valid place for an int; this call needs no initialisation.
+    let status = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    status.result().map_err(failed("cuDriverGetVersion"))?;
+    if version < OLDEST_DRIVER {
+        let what = format!(
+            "the driver serves CUDA {}, this build needs {}: update the driver",
+            version_text(version),
+            version_text(OLDEST_DRIVER)
+        );
+        return Err(unusable("cuDriverGetVersion", what));
+    }
+    result::init().map_err(failed("cuInit"))
+}
+
+fn version_text(version: i32) -> String {
+    format!("{}.{}", version / 1000, version % 1000 / 10)
+}
+
+/// Opens a device.
+pub(crate) fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
+    initialise()?;
+    let count = CudaContext::device_count().map_err(failed("cuDeviceGetCount"))?;
+    if usize::try_from(count).is_ok_and(|count| ordinal >= count) {
+        let what = format!("device {ordinal} was asked for and there are {count}");
+        return Err(unusable("cuDeviceGet", what));
+    }
+    let context = CudaContext::new(ordinal).map_err(failed("cuDevicePrimaryCtxRetain"))?;
+    // SAFETY: plans order their work by one stream and by events of their own.
+    unsafe { context.disable_event_tracking() };
+    Ok(context)
+}
+
+/// Compute capability as one number: 90 for 9.0.
+pub(crate) fn capability(context: &CudaContext) -> Result<i32> {
+    let (major, minor) = context.compute_capability().map_err(failed("cuDeviceGetAttribute"))?;
+    Ok(10 * major + minor)
+}
+
+/// Most shared memory that a block may ask for, bytes.
+pub(crate) fn shared_per_block(context: &CudaContext) -> Result<usize> {
+    let bytes = context
+        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        .map_err(failed("cuDeviceGetAttribute"))?;
+    Ok(usize::try_from(bytes).unwrap_or(0))
+}
+
+/// What a device is.
+pub(crate) fn describe(context: &CudaContext) -> Result<DeviceInfo> {
+    let mut version = 0;
+    // SAFETY: the argument is a valid place for an int.
+    let status = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    status.result().map_err(failed("cuDriverGetVersion"))?;
+    let units = context
+        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+        .map_err(failed("cuDeviceGetAttribute"))?;
+    // The kernel module names the driver's own version, which the CUDA interface does not tell.
+    let driver = std::fs::read_to_string("/sys/module/nvidia/version")
+        .map_or_else(|_| String::new(), |v| format!(", driver {}", v.trim()));
+    Ok(DeviceInfo {
+        backend: ID.into(),
+        name: context.name().map_err(failed("cuDeviceGetName"))?,
+        arch: format!("sm_{}", capability(context)?),
+        memory: context.total_mem().map_err(failed("cuDeviceTotalMem"))? as u64,
+        driver: format!("CUDA {}{driver}", version_text(version)),
+        units: usize::try_from(units).unwrap_or(0),
+    })
+}
+
+/// All CUDA devices of this machine.
+///
+/// # Errors
+/// [`Error::Driver`] that says what is missing: driver, a new enough one, or a device.
+pub fn devices() -> Result<Vec<DeviceInfo>> {
+    initialise()?;
+    let count = CudaContext::device_count().map_err(failed("cuDeviceGetCount"))?;
+    (0..usize::try_from(count).unwrap_or(0)).map(|n| describe(&*open(n)?)).collect()
+}

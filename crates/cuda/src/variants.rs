@@ -1,0 +1,80 @@
+//! The kernel families, and which of them solve a problem on a device.
+
+use temblor_backend::{Error, Result, Variant};
+use temblor_physics::{Arithmetic, Axis, Equation, Operator, WaveProblem};
+
+use crate::ID;
+use crate::layout::Layout;
+
+/// Dynamic shared memory of `acoustic_iso_tma`, bytes; the kernel's `Shared`.
+pub(crate) const TMA_SHARED: usize =
+    8 * 72 * 64 * 4 + 2 * 2 * 64 * 64 * 4 + 4 * 64 * 8 * 4 + 10 * 8;
+
+/// Dynamic shared memory of `acoustic_iso_fused2`, bytes; the kernel's `Shared`.
+pub(crate) const FUSED_SHARED: usize = 8 * 72 * 40 * 4 + (5 + 7 + 3) * 64 * 32 * 4 + (8 + 3) * 8;
+
+/// Fewest nodes for which fused steps are preferred.
+const FUSED_FROM: u64 = 400_000_000;
+
+/// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know
+/// about images.
+const WALL: usize = 4;
+
+/// Layout of a problem's fields under a variant.
+pub(crate) fn layout(problem: &WaveProblem, variant: &str) -> Layout {
+    Layout::new(problem, if variant == "fused2" { WALL } else { 0 })
+}
+
+/// What decides about variants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Compute capability: 90 for 9.0.
+    pub(crate) capability: i32,
+    /// Most shared memory per block, bytes.
+    pub(crate) shared: usize,
+}
+
+/// All names, best first.
+pub(crate) const NAMES: [&str; 3] = ["fused2", "tma", "baseline"];
+
+/// Variants for a problem, preferred first.
+pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>> {
+    let refuse = |what: String| Error::Unsupported { backend: ID.into(), what };
+    if problem.equation != Equation::AcousticIso {
+        return Err(refuse(format!("equation {:?}", problem.equation)));
+    }
+    if problem.arithmetic != Arithmetic::F32 {
+        return Err(refuse(format!("arithmetic {:?}", problem.arithmetic)));
+    }
+    let Operator::Direct { order } = problem.operator else {
+        return Err(refuse(format!("operator {:?}", problem.operator)));
+    };
+    if problem.grid.shape.iter().any(|&n| i32::try_from(n).is_err()) {
+        return Err(refuse(format!("a grid of {:?} nodes", problem.grid.shape)));
+    }
+    let flops = flops(problem, order);
+    let mut variants = Vec::new();
+    let tuned = limits.capability >= 90 && order == 8 && problem.grid.active(Axis::Y);
+    if tuned && limits.shared >= TMA_SHARED {
+        let about = "64x64 tiles marched along x, every stream by bulk tensor copies (sm_90)";
+        variants.push(Variant::new("tma", about, 16.0, flops, 1));
+    }
+    if tuned && limits.shared >= FUSED_SHARED {
+        let about = "two steps on chip in 56x24 tiles, every stream by bulk tensor copies (sm_90)";
+        let fused = Variant::new("fused2", about, 10.0, flops, 2);
+        // Measured on an H200 (docs/cuda-h200.md): ahead from 768^3 on, and only without layers and
+        // walls, whose nodes it steps one by one and whose rim it computes twice.
+        let bare = layout(problem, "fused2").layers.is_empty();
+        let first = bare && problem.grid.points() >= FUSED_FROM;
+        variants.insert(if first { 0 } else { variants.len() }, fused);
+    }
+    let about = "a thread per node, any order and shape";
+    variants.push(Variant::new("baseline", about, 16.0, flops, 1));
+    Ok(variants)
+}
+
+/// Operations per point: three per pair of taps, one for the centre, four for the step.
+fn flops(problem: &WaveProblem, order: usize) -> f64 {
+    let pairs = problem.grid.dimensions() * order / 2;
+    (3 * pairs + 5) as f64
+}

@@ -1,0 +1,92 @@
+//! Machines without a driver, without a device, with an old or a broken driver: clean errors. Tiny
+//! stand-in libraries take the driver's place.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use temblor_cuda::DRIVER_SYMBOLS;
+
+/// Prints what `devices` answers; run by the other tests in a process of its own.
+#[test]
+#[ignore = "run by the other tests"]
+fn probe() {
+    match temblor_cuda::devices() {
+        Ok(devices) => println!("answer: {} devices", devices.len()),
+        Err(error) => {
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            println!("answer: {error}: {}", source.unwrap_or_default());
+        }
+    }
+}
+
+/// Answer of `devices` with a stand-in for the driver built from C `source`, in `folder`.
+fn answer(folder: &Path, source: &str) -> String {
+    let file = folder.join("fake.c");
+    std::fs::write(&file, source).expect("the folder is writable");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-w", "-o"])
+        .arg(folder.join("libcuda.so.1"))
+        .arg(&file)
+        .status()
+        .expect("a C compiler");
+    assert!(built.success());
+    std::fs::copy(folder.join("libcuda.so.1"), folder.join("libcuda.so")).expect("a copy");
+    let output = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "probe", "--ignored", "--nocapture"])
+        .env("LD_LIBRARY_PATH", folder)
+        .output()
+        .expect("this test starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+/// A driver that has all symbols but `without`, serves CUDA `version` and answers `status` to
+/// `cuInit`.
+fn driver(without: &str, version: i32, status: i32) -> String {
+    let mut source = String::new();
+    for symbol in DRIVER_SYMBOLS.iter().filter(|&&symbol| symbol != without) {
+        let body = match *symbol {
+            "cuInit" => format!("(unsigned f) {{ return {status}; }}"),
+            "cuDriverGetVersion" => format!("(int* v) {{ *v = {version}; return 0; }}"),
+            "cuGetErrorName" | "cuGetErrorString" => {
+                "(int e, const char** s) { *s = e == 100 ? \"NO_DEVICE\" : \"OTHER\"; return 0; }"
+                    .into()
+            }
+            _ => "() { return 999; }".to_owned(),
+        };
+        writeln!(source, "int {symbol}{body}").expect("a String grows");
+    }
+    source
+}
+
+#[test]
+fn a_machine_without_a_device_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let answer = answer(folder.path(), &driver("", 13000, 100));
+    assert!(answer.contains("cuInit") && answer.contains("NO_DEVICE"), "{answer}");
+}
+
+#[test]
+fn an_old_driver_is_named_with_the_version_it_needs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let answer = answer(folder.path(), &driver("", 12020, 0));
+    assert!(answer.contains("12.2") && answer.contains("13.0"), "{answer}");
+}
+
+#[test]
+fn a_missing_symbol_is_an_error_and_no_panic() {
+    for symbol in ["cuInit", "cuGetErrorName", "cuTensorMapEncodeTiled"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let answer = answer(folder.path(), &driver(symbol, 13000, 0));
+        assert!(answer.contains(symbol) && answer.contains("update"), "{answer}");
+    }
+}
+
+#[test]
+fn a_library_that_is_no_driver_is_an_error_and_no_panic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let answer = answer(folder.path(), "int nothing() { return 0; }");
+    assert!(answer.contains("the driver lacks"), "{answer}");
+}

@@ -1,0 +1,45 @@
+//! What the assembler reported for the embedded kernels.
+
+use temblor_cuda::{BLOBS, RESOURCES};
+use temblor_kernel_build::resources::Resources;
+
+/// Kernels tuned for a device: those must not spill.
+const TUNED: [&str; 4] = [
+    "acoustic_iso_tma",
+    "acoustic_iso_fused2",
+    "acoustic_iso_cpml_order8",
+    "acoustic_iso_minimod_r4",
+];
+
+fn resources() -> Vec<Resources> {
+    serde_json::from_str(RESOURCES).expect("the build wrote it")
+}
+
+#[test]
+fn tuned_kernels_do_not_spill_on_sm90() {
+    let all = resources();
+    if BLOBS.is_empty() {
+        assert!(all.is_empty(), "a build without kernels has no resources");
+        return;
+    }
+    for name in TUNED {
+        let kernel = all.iter().find(|r| r.kernel == name && r.arch == "sm_90a");
+        let kernel = kernel.unwrap_or_else(|| panic!("{name} is not in the log"));
+        assert_eq!((kernel.spill_stores, kernel.spill_loads), (0, 0), "{name}");
+        assert!(kernel.registers <= 128, "{name}: {} registers", kernel.registers);
+    }
+}
+
+#[test]
+fn every_order_has_its_kernels() {
+    let all = resources();
+    if BLOBS.is_empty() {
+        return;
+    }
+    for radius in 1..=8 {
+        for family in ["baseline", "cpml", "minimod"] {
+            let name = format!("acoustic_iso_{family}_r{radius}");
+            assert!(all.iter().any(|r| r.kernel == name), "{name} is not in the log");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+// Isotropic acoustics: what all kernels share.
+// p+ = 2p - p- + dt^2 c^2 lap(p); weights by Fornberg (1988), given by the host, divided by h^2.
+// Rounding is spelled out so that every kernel gives the same bits: one-step and fused kernels of a
+// variant must agree when a run is cut at an odd step.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#pragma once
+#include "temblor_cuda.h"
+
+namespace temblor {
+
+__device__ __forceinline__ float fma_rn(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+__device__ __forceinline__ float add(float a, float b) { return __fadd_rn(a, b); }
+__device__ __forceinline__ float sub(float a, float b) { return __fsub_rn(a, b); }
+__device__ __forceinline__ float mul(float a, float b) { return __fmul_rn(a, b); }
+
+// One leapfrog step from the Laplacian; v = dt^2 c^2.
+__device__ __forceinline__ float leap(float p, float prev, float v, float lap) {
+  return fma_rn(v, lap, fma_rn(2.0f, p, -prev));
+}
+
+// acc + w (low + high): one pair of taps.
+__device__ __forceinline__ float pair(float w, float low, float high, float acc) {
+  return fma_rn(w, add(low, high), acc);
+}
+
+// Asks L2 for what a later plane of the march will need: with 16 warps on an SM the layers' kernels
+// wait for memory otherwise.
+__device__ __forceinline__ void prefetch(const float* p) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
+}  // namespace temblor

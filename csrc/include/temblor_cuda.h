@@ -1,0 +1,164 @@
+#ifndef TEMBLOR_CUDA_H
+#define TEMBLOR_CUDA_H
+#include <stdint.h>
+
+/* Layout of the fields, the box of nodes to update and the operator. */
+typedef struct {
+  /* Nodes along (x, y, z). */
+  int32_t nodes[3];
+  /* First node of the box. */
+  int32_t begin[3];
+  /* One past the last node of the box. */
+  int32_t end[3];
+  /* Elements between neighbours along x. */
+  int64_t stride_x;
+  /* Elements between neighbours along y. */
+  int64_t stride_y;
+  /* Weight of the centre, all axes, 1/m^2. */
+  float centre;
+  /* Weights of the second derivative along (x, y, z), 1/m^2. */
+  float second[3][9];
+  /* Weights of the first derivative along (x, y, z), 1/m. */
+  float first[3][9];
+} TemblorStep;
+
+/* Disjoint boxes that one launch covers; a block takes a tile of (y, z) and marches along x. */
+typedef struct {
+  /* Number of boxes. */
+  int32_t count;
+  /* First node. */
+  int32_t begin[6][3];
+  /* One past the last node. */
+  int32_t end[6][3];
+  /* Tiles along z. */
+  int32_t tiles_z[6];
+  /* Tiles along y. */
+  int32_t tiles_y[6];
+  /* Axis normal to the slab. */
+  int32_t axis[6];
+  /* Threads of a tile along z; its rows are what 256 threads allow. */
+  int32_t lanes[6];
+  /* Planes that one block marches. */
+  int32_t planes[6];
+  /* First block of each box, and the number of blocks. */
+  int32_t first_block[7];
+  /* First element of each box in compact storage (node by node, z fastest). */
+  int64_t first_element[6];
+} TemblorBoxes;
+
+/* Profiles and memory variables of the C-PML along (x, y, z). */
+typedef struct {
+  /* Decay per step, one value per node. */
+  const float* decay[3];
+  /* Gain, one value per node. */
+  const float* gain[3];
+  /* Slope of the gain, 1/m, one value per node. */
+  const float* slope[3];
+  /* q of the step before. */
+  const float* q[3];
+  /* q of this step. */
+  float* q_next[3];
+  /* r, updated in place. */
+  float* r[3];
+  /* Damped nodes at the low end. */
+  int32_t low[3];
+  /* Damped nodes at the high end. */
+  int32_t high[3];
+  /* Nodes without storage between the low and the high end. */
+  int32_t gap[3];
+  /* Elements between neighbours along x in q and r. */
+  int64_t stride_x[3];
+  /* Elements between neighbours along y in q and r. */
+  int64_t stride_y[3];
+} TemblorCpml;
+
+/* Damping and auxiliary field of Minimod's layer. */
+typedef struct {
+  /* Damping along (x, y, z), one value per node and one beyond either end. */
+  const float* eta[3];
+  /* Auxiliary field, compact storage of the boxes. */
+  float* phi;
+  /* 1/(4 h^2) along (x, y, z), zero on an inactive axis. */
+  float quarter[3];
+} TemblorMinimod;
+
+/* Halo nodes along one axis and the nodes that they mirror. */
+typedef struct {
+  /* 0, 1, 2 for x, y, z. */
+  int32_t axis;
+  /* Number of halo nodes. */
+  int32_t count;
+  /* Halo node. */
+  int32_t target[16];
+  /* Node inside. */
+  int32_t source[16];
+  /* Its sign. */
+  float sign[16];
+} TemblorImages;
+
+/* A strided box of nodes between a field and a compact array, some of its rows. */
+typedef struct {
+  /* First node along (x, y, z). */
+  int32_t start[3];
+  /* Nodes taken along (x, y, z). */
+  int32_t shape[3];
+  /* Stride between nodes along (x, y, z). */
+  int32_t stride[3];
+  /* First row, counted along y then x. */
+  int64_t first_row;
+  /* Rows. */
+  int64_t rows;
+  /* Elements between neighbours along x. */
+  int64_t stride_x;
+  /* Elements between neighbours along y. */
+  int64_t stride_y;
+  /* Nodes that stay zero (on a free surface) along (x, y, z): low and high, or -1. */
+  int32_t zero[3][2];
+} TemblorRegion;
+
+/* Which tile and planes a block takes. Tiles that fill all multiprocessors march far; what remains is
+   cut into shorter chunks. */
+typedef struct {
+  /* Tiles along z. */
+  int32_t tiles_z;
+  /* Tiles that march `planes` at a time: the first ones. */
+  int32_t full_tiles;
+  /* Blocks of those. */
+  int32_t full_blocks;
+  /* Planes of such a block. */
+  int32_t planes;
+  /* Tiles that are left. */
+  int32_t rest_tiles;
+  /* Planes of a block of those. */
+  int32_t rest_planes;
+} TemblorTiles;
+
+/* Two fused steps: launch figures, results, and the sources inside the box, tile by tile. */
+typedef struct {
+  /* Halo along (x, y, z). */
+  int32_t halo[3];
+  /* Source nodes in all tiles; 0 leaves the tables below unread. */
+  int32_t sources;
+  /* p one step ahead, node 0. */
+  float* first;
+  /* p two steps ahead, node 0. */
+  float* second;
+  /* First entry of each tile, and their number; entries of a tile by rising plane. */
+  const int32_t* entry_first;
+  /* Plane (x) of each entry. */
+  const int32_t* entry_plane;
+  /* Place of each entry in the tile with its rim: 4 (16 y + z / 4) + z % 4. */
+  const int32_t* entry_place;
+  /* Source node of each entry. */
+  const int32_t* entry_node;
+  /* First term of each source node, and their number. */
+  const int32_t* term_first;
+  /* Source of each term. */
+  const int32_t* term_source;
+  /* Weight of each term. */
+  const float* term_weight;
+  /* Amplitudes of the first of the two steps. */
+  const float* amplitudes;
+} TemblorFused;
+
+#endif
