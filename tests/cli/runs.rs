@@ -288,3 +288,16 @@ fn help_fits_eighty_columns_and_names_the_exit_codes() {
     let devices: serde_json::Value = serde_json::from_str(&devices).unwrap();
     assert!(devices.as_array().unwrap().iter().any(|d| d["backend"] == "cpu-ref"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_gone_is_no_fault() {
+    let folder = Folder::with(SMALL);
+    // `true` reads nothing; `check` prints more than a line into the closed pipe.
+    let command =
+        format!("(sleep 0.2; exec {} check run.toml) | true", env!("CARGO_BIN_EXE_temblor"));
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", &command]).current_dir(folder.path(".")).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!errors.contains("panicked"), "{errors}");
+}
