@@ -9,9 +9,19 @@
 
 use temblor_physics::Axis;
 
-use super::kernels::{CpmlArgs, MinimodArgs, Profile, StepArgs, WIDEST};
-use super::layers::MinimodLayer;
+use super::kernels::{CpmlArgs, MinimodArgs, Profile, WIDEST};
+use super::layers::{MARGIN, MinimodLayer};
 use super::pass::{Cpml, Pass, Scratch};
+
+/// Asks for values that the thread's next row needs; any address will do.
+fn prefetch(from: *const f32, values: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..values.div_ceil(WIDEST) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch of any address is no access.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line * WIDEST).cast()) };
+    }
+}
 
 impl Pass<'_> {
     /// Steps row j of one or two planes where there are layers.
@@ -34,31 +44,23 @@ impl Pass<'_> {
             for plane in 0..planes {
                 whole |= self.reached(i + plane, j);
             }
+            let extra =
+                if whole { &mut scratch.extra } else { &mut scratch.extra_at_ends }.as_mut_ptr();
             for plane in 0..planes {
-                self.layers(read, i + plane, j, whole, plane * layout.row, scratch);
+                let extra = extra.add(plane * layout.row);
+                self.layers(read, i + plane, j, whole, extra, scratch);
             }
-            let args = self.step_args(lag, i, j, 1, scratch);
-            let step = |from: usize, to: usize, extra: bool| {
-                let kernels = if extra { &self.kernels.step_extra } else { &self.kernels.step };
-                if from < to {
-                    kernels[planes - 1](&StepArgs { from, to, ..args });
-                }
-            };
-            if whole {
-                step(0, layout.row, true);
+            // One call for all of a row: zeros cost less than the weights that calls load.
+            let args = self.step_args(lag, i, j, 1, extra);
+            if whole || !self.ends.is_empty() {
+                (self.kernels.step_extra[planes - 1])(&args);
             } else {
-                let mut done = 0;
-                for &(from, to) in self.ends {
-                    step(done, from, false);
-                    step(from, to, true);
-                    done = to;
-                }
-                step(done, layout.row, false);
+                (self.kernels.step[planes - 1])(&args);
             }
             let Some((layer, _)) = self.minimod else { return };
             for i in i..i + planes {
                 let Some((_, whole)) = layer.at(layout, i, j) else { continue };
-                let mut args = self.minimod_args(layer, read, i, j, scratch.extra.as_mut_ptr());
+                let mut args = self.minimod_args(layer, read, i, j, extra);
                 let all = [(0, layout.row)];
                 for &(from, to) in if whole { &all[..] } else { self.ends } {
                     (args.from, args.to) = (from, to);
@@ -81,8 +83,8 @@ impl Pass<'_> {
             .is_some_and(|(_, whole)| whole)
     }
 
-    /// Fills a row's `extra`, which starts at `at` in scratch, on all of it (`whole`) or on
-    /// `self.ends`, and steps the layers' memory variables.
+    /// Fills a row's `extra`, on all of it (`whole`) or on `self.ends`, and steps the layers'
+    /// memory variables.
     ///
     /// # Safety
     /// As for [`Pass::rows`].
@@ -92,20 +94,17 @@ impl Pass<'_> {
         i: usize,
         j: usize,
         whole: bool,
-        at: usize,
+        extra: *mut f32,
         scratch: &mut Scratch,
     ) {
         let layout = self.layout;
-        let extra = &mut scratch.extra[at..][..layout.row];
-        if whole {
-            extra.fill(0.0);
-        } else {
-            self.ends.iter().for_each(|&(from, to)| extra[from..to].fill(0.0));
-        }
-        let extra = extra.as_mut_ptr();
         // SAFETY: the caller's contract; layers' rows are touched by their own row only, but for q
         // of the last step, which only the next step overwrites.
         unsafe {
+            let all = [(0, layout.row)];
+            for &(from, to) in if whole { &all[..] } else { self.ends } {
+                std::slice::from_raw_parts_mut(extra.add(from), to - from).fill(0.0);
+            }
             let node = layout.at(i.cast_signed(), j.cast_signed());
             let p = self.wavefields[read].add(node).cast_const();
             for cpml in &self.cpml {
@@ -190,13 +189,14 @@ impl Pass<'_> {
                 }
             }
         }
+        let all = [(0, layout.row)];
         let mut args = CpmlArgs {
             p,
             stride: stride.cast_signed(),
             second: &layer.second,
             first: &layer.first,
             q_around: &around,
-            q: self.zeros.as_ptr(),
+            q: std::ptr::null_mut(),
             q_next: std::ptr::null_mut(),
             r: std::ptr::null_mut(),
             profile: Profile {
@@ -206,16 +206,18 @@ impl Pass<'_> {
                 slope: &raw const layer.profiles.slope[node],
             },
             extra,
-            from: 0,
-            to: layout.row,
+            stretches: &all,
         };
         // SAFETY: offsets are those of the row in the layer's arrays; the rest is the caller's.
         unsafe {
             if let Some(position) = layer.ends.index(node) {
                 let offset = layer.at(layout, i, j, position);
-                args.q = cpml.q[read].add(offset).cast_const();
+                args.q = cpml.q[read].add(offset);
                 args.q_next = cpml.q[1 - read].add(offset);
                 args.r = cpml.r.add(offset);
+                prefetch(args.q_next.wrapping_add(layer.pitch), layout.row);
+                prefetch(args.r.wrapping_add(layer.pitch), layout.row);
+                prefetch(around[2 * layout.radius - 1].wrapping_add(layer.pitch), layout.row);
                 (self.kernels.cpml)(&args);
             } else {
                 (self.kernels.cpml_near)(&args);
@@ -243,45 +245,30 @@ impl Pass<'_> {
         // SAFETY: the offset is that of the row's q and r, which belong to this row alone and hold
         // the stretches one after the other, a margin of zeros before and after.
         let (q, r) = unsafe { (cpml.q[0].add(offset), cpml.r.add(offset)) };
-        let mut done = 0;
-        for &(from, to) in self.ends {
-            // Where node 0 of the row would be.
-            let (q, r) =
-                (q.wrapping_add(done).wrapping_sub(from), r.wrapping_add(done).wrapping_sub(from));
-            let around = [q.cast_const(); 16];
-            let args = CpmlArgs {
-                p,
-                stride: 1,
-                second: &layer.second,
-                first: &layer.first,
-                q_around: &around,
-                q: q.cast_const(),
-                q_next: scratch.after.as_mut_ptr(),
-                r,
-                profile: Profile {
-                    a: profiles.a.as_ptr(),
-                    b: profiles.b.as_ptr(),
-                    one_plus_b: profiles.one_plus_b.as_ptr(),
-                    slope: profiles.slope.as_ptr(),
-                },
-                extra,
-                from,
-                to,
-            };
-            // SAFETY: the caller's contract, and q is readable a radius around the stretch.
-            unsafe { (self.kernels.cpml_z)(&args) };
-            done += to - from;
-        }
-        let mut q = q;
-        for &(from, to) in self.ends {
-            for part in scratch.after[from..to].as_chunks::<WIDEST>().0 {
-                // SAFETY: the stretches fill the row's q in this order.
-                unsafe {
-                    q.cast::<[f32; WIDEST]>().write_unaligned(*part);
-                    q = q.add(WIDEST);
-                }
-            }
-        }
+        let around = [q.cast_const(); 16];
+        let args = CpmlArgs {
+            p,
+            stride: 1,
+            second: &layer.second,
+            first: &layer.first,
+            q_around: &around,
+            q,
+            q_next: scratch.after.as_mut_ptr(),
+            r,
+            profile: Profile {
+                a: profiles.a.as_ptr(),
+                b: profiles.b.as_ptr(),
+                one_plus_b: profiles.one_plus_b.as_ptr(),
+                slope: profiles.slope.as_ptr(),
+            },
+            extra,
+            stretches: self.ends,
+        };
+        // The row after this one's.
+        prefetch(q.wrapping_add(layer.pitch), layer.pitch);
+        prefetch(r.wrapping_add(layer.pitch), layer.pitch - MARGIN);
+        // SAFETY: the caller's contract, and q is readable a radius around the stretches.
+        unsafe { (self.kernels.cpml_z)(&args) };
     }
 
     /// Arguments of Minimod's kernels for a whole row, without phi.

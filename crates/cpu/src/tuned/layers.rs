@@ -52,8 +52,8 @@ impl Ends {
     }
 }
 
-/// Zeros after a row of q along z: the largest radius.
-const MARGIN: usize = 8;
+/// Zeros after a row of q along z: no less than the largest radius, and rows stay on cache lines.
+pub(super) const MARGIN: usize = WIDEST;
 
 /// Stretches of a row that layers along z reach, multiples of [`WIDEST`], in order.
 pub(super) fn stretches(ends: &Ends, reach: usize, row: usize) -> Vec<(usize, usize)> {

@@ -26,6 +26,8 @@ use crate::memory::AlignedVec;
 pub(super) struct Scratch {
     /// What layers add to the operator, a row for either of two planes.
     pub(super) extra: Vec<f32>,
+    /// The same where layers along z alone contribute; zero elsewhere.
+    pub(super) extra_at_ends: Vec<f32>,
     /// phi along z before its step, zero outside the layers.
     pub(super) before: Vec<f32>,
     /// phi or q along z after its step.
@@ -35,7 +37,8 @@ pub(super) struct Scratch {
 impl Scratch {
     pub(super) fn new(layout: &Layout) -> Self {
         let row = vec![0.0; layout.row];
-        Self { extra: vec![0.0; 2 * layout.row], before: row.clone(), after: row }
+        let extra = vec![0.0; 2 * layout.row];
+        Self { extra_at_ends: extra.clone(), extra, before: row.clone(), after: row }
     }
 }
 
@@ -146,7 +149,7 @@ impl<'a> Pass<'a> {
         unsafe {
             if self.cpml.is_empty() && self.minimod.is_none() {
                 if !rows.is_empty() {
-                    let args = self.step_args(lag, i, rows.start, rows.len(), scratch);
+                    let args = self.step_args(lag, i, rows.start, rows.len(), std::ptr::null());
                     (self.kernels.step[planes - 1])(&args);
                 }
             } else {
@@ -185,7 +188,7 @@ impl<'a> Pass<'a> {
         i: usize,
         j: usize,
         rows: usize,
-        scratch: &Scratch,
+        extra: *const f32,
     ) -> StepArgs<'a> {
         let layout = self.layout;
         let read = (self.parity + lag) % 2;
@@ -202,7 +205,7 @@ impl<'a> Pass<'a> {
             p,
             next,
             c2,
-            extra: scratch.extra.as_ptr(),
+            extra,
             stride: [layout.plane.cast_signed(), layout.pitch.cast_signed()],
             c2_stride: [layout.shape[1] * layout.row, layout.row],
             extra_stride: layout.row,

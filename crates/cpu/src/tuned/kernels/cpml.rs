@@ -32,26 +32,24 @@ pub(crate) struct CpmlArgs<'a> {
     /// q of step n-1 at -1, +1, -2, +2, ... along the axis, rows of zeros outside the layer;
     /// not used along z.
     pub(crate) q_around: &'a [*const f32; 16],
-    /// q of step n-1 at the row itself.
-    pub(crate) q: *const f32,
-    /// Where q of step n goes; may be `q`'s own row when nobody else reads that.
+    /// q of step n-1 at the row itself; along z its stretches one after the other, in place.
+    pub(crate) q: *mut f32,
+    /// Where q of step n goes; along z a scratch row, where it waits until all of q is read.
     pub(crate) q_next: *mut f32,
-    /// r, in place.
+    /// r, in place; along z its stretches one after the other.
     pub(crate) r: *mut f32,
     /// Profiles.
     pub(crate) profile: Profile,
     /// Added to: the term less `p_xx`.
     pub(crate) extra: *mut f32,
-    /// Nodes `from..to`, both multiples of 16.
-    pub(crate) from: usize,
-    /// See `from`.
-    pub(crate) to: usize,
+    /// Nodes `from..to` of each stretch, all multiples of 16, in order.
+    pub(crate) stretches: &'a [(usize, usize)],
 }
 
 /// A row within one radius of the layer, outside it: there b = r = 0, and only `q_x` is left.
 ///
 /// # Safety
-/// The processor has S; the rows around are readable and `extra` is writable over `from..to`.
+/// The processor has S; the rows around are readable and `extra` is writable over the stretches.
 #[inline(always)]
 pub(super) unsafe fn near<S: Simd, const R: usize>(a: &CpmlArgs<'_>) {
     let around = *a.q_around;
@@ -61,26 +59,28 @@ pub(super) unsafe fn near<S: Simd, const R: usize>(a: &CpmlArgs<'_>) {
         for r in 0..R {
             first[r] = S::splat(a.first[r + 1]);
         }
-        let mut k = a.from;
-        while k < a.to {
-            let extra = a.extra.add(k);
-            let mut sum = S::load(extra);
-            for r in 0..R {
-                let (before, after) =
-                    (S::load(around[2 * r].add(k)), S::load(around[2 * r + 1].add(k)));
-                sum = S::fma(first[r], S::sub(after, before), sum);
+        for &(from, to) in a.stretches {
+            let mut k = from;
+            while k < to {
+                let extra = a.extra.add(k);
+                let mut sum = S::load(extra);
+                for r in 0..R {
+                    let (before, after) =
+                        (S::load(around[2 * r].add(k)), S::load(around[2 * r + 1].add(k)));
+                    sum = S::fma(first[r], S::sub(after, before), sum);
+                }
+                S::store(extra, sum);
+                k += S::LANES;
             }
-            S::store(extra, sum);
-            k += S::LANES;
         }
     }
 }
 
 /// A row in the layer. VARY: along z, where the profiles vary and q's neighbours lie in the same
-/// row.
+/// row; all of a row's stretches in one call, since each call loads all weights.
 ///
 /// # Safety
-/// The processor has S; all rows are valid over `from..to`, p and the rows around (with VARY: q)
+/// The processor has S; all rows are valid over the stretches, p and the rows around (with VARY: q)
 /// also over the operator's reach along the axis; nobody else touches `q_next`, `r` and `extra`,
 /// and those do not overlap the other rows but where `q_next` is `q` without VARY.
 #[inline(always)]
@@ -88,8 +88,9 @@ pub(super) unsafe fn inside<S: Simd, const R: usize, const VARY: bool>(a: &CpmlA
     // Copies, since stores to the rows could change what `a` refers to, as far as the compiler
     // knows.
     let around = *a.q_around;
-    let (p_row, q_row, q_next, r_row, extra_row) = (a.p, a.q, a.q_next, a.r, a.extra);
-    let (profile, stride, to) = (a.profile, a.stride, a.to);
+    let (p_row, q_next, extra_row) = (a.p, a.q_next, a.extra);
+    let (profile, stride, stretches) = (a.profile, a.stride, a.stretches);
+    let (q_kept, r_kept) = (a.q, a.r);
     // SAFETY: the caller's contract.
     unsafe {
         let zero = S::splat(0.0);
@@ -105,38 +106,63 @@ pub(super) unsafe fn inside<S: Simd, const R: usize, const VARY: bool>(a: &CpmlA
             (decay, gain) = (S::splat(*profile.a), S::splat(*profile.b));
             (one_plus_b, slope) = (S::splat(*profile.one_plus_b), S::splat(*profile.slope));
         }
-        let mut k = a.from;
-        while k < to {
-            let p = p_row.add(k);
-            let mut p_xx = S::mul(centre, S::load(p));
-            let (mut p_x, mut q_x) = (zero, zero);
-            for r in 0..R {
-                let d = r.cast_signed() + 1;
-                let (before, after) =
-                    (S::load(p.offset(-d * stride)), S::load(p.offset(d * stride)));
-                p_xx = S::fma(second[r], S::add(before, after), p_xx);
-                p_x = S::fma(first[r], S::sub(after, before), p_x);
-                let (before, after) = if VARY {
-                    (S::load(q_row.add(k).offset(-d)), S::load(q_row.add(k).offset(d)))
-                } else {
-                    (S::load(around[2 * r].add(k)), S::load(around[2 * r + 1].add(k)))
-                };
-                q_x = S::fma(first[r], S::sub(after, before), q_x);
-            }
+        // Values of stretches before.
+        let mut done = 0;
+        for &(from, to) in stretches {
+            // Where node 0 of the row would be.
+            let (mut q_row, mut r_row) = (q_kept, r_kept);
             if VARY {
-                (decay, gain) = (S::load(profile.a.add(k)), S::load(profile.b.add(k)));
-                one_plus_b = S::load(profile.one_plus_b.add(k));
-                slope = S::load(profile.slope.add(k));
+                q_row = q_row.wrapping_add(done).wrapping_sub(from);
+                r_row = r_row.wrapping_add(done).wrapping_sub(from);
             }
-            let t = S::fma(one_plus_b, p_xx, S::fma(slope, p_x, q_x));
-            let r = S::load(r_row.add(k));
-            let extra = extra_row.add(k);
-            let more = S::sub(S::fma(one_plus_b, t, r), p_xx);
-            S::store(extra, S::add(S::load(extra), more));
-            S::store(r_row.add(k), S::mul(decay, S::fma(gain, t, r)));
-            let q = S::load(q_row.add(k));
-            S::store(q_next.add(k), S::mul(decay, S::fma(gain, p_x, q)));
-            k += S::LANES;
+            let mut k = from;
+            while k < to {
+                let p = p_row.add(k);
+                let mut p_xx = S::mul(centre, S::load(p));
+                let (mut p_x, mut q_x) = (zero, zero);
+                for r in 0..R {
+                    let d = r.cast_signed() + 1;
+                    let (before, after) =
+                        (S::load(p.offset(-d * stride)), S::load(p.offset(d * stride)));
+                    p_xx = S::fma(second[r], S::add(before, after), p_xx);
+                    p_x = S::fma(first[r], S::sub(after, before), p_x);
+                    let (before, after) = if VARY {
+                        (
+                            S::load(q_row.wrapping_add(k).offset(-d)),
+                            S::load(q_row.wrapping_add(k).offset(d)),
+                        )
+                    } else {
+                        (S::load(around[2 * r].add(k)), S::load(around[2 * r + 1].add(k)))
+                    };
+                    q_x = S::fma(first[r], S::sub(after, before), q_x);
+                }
+                if VARY {
+                    (decay, gain) = (S::load(profile.a.add(k)), S::load(profile.b.add(k)));
+                    one_plus_b = S::load(profile.one_plus_b.add(k));
+                    slope = S::load(profile.slope.add(k));
+                }
+                let t = S::fma(one_plus_b, p_xx, S::fma(slope, p_x, q_x));
+                let r = S::load(r_row.wrapping_add(k));
+                let extra = extra_row.add(k);
+                let more = S::sub(S::fma(one_plus_b, t, r), p_xx);
+                S::store(extra, S::add(S::load(extra), more));
+                S::store(r_row.wrapping_add(k), S::mul(decay, S::fma(gain, t, r)));
+                let q = S::load(q_row.wrapping_add(k));
+                S::store(q_next.add(k), S::mul(decay, S::fma(gain, p_x, q)));
+                k += S::LANES;
+            }
+            done += to - from;
+        }
+        if VARY {
+            let mut q = q_kept;
+            for &(from, to) in stretches {
+                let mut k = from;
+                while k < to {
+                    S::store(q, S::load(q_next.add(k)));
+                    q = q.add(S::LANES);
+                    k += S::LANES;
+                }
+            }
         }
     }
 }
