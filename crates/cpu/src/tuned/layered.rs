@@ -23,6 +23,9 @@ fn prefetch(from: *const f32, values: usize) {
     }
 }
 
+/// A row in a layer takes about twice the time of one that only meets the layers along z.
+const LAYERED_ROW_COST: usize = 2;
+
 impl Pass<'_> {
     /// Steps row j of one or two planes where there are layers.
     ///
@@ -68,6 +71,11 @@ impl Pass<'_> {
                 }
             }
         }
+    }
+
+    /// Time that row j takes, in units of a plain one's, away from the layers along x.
+    pub(super) fn row_cost(&self, j: usize) -> usize {
+        if self.reached(self.layout.shape[0] / 2, j) { LAYERED_ROW_COST } else { 1 }
     }
 
     /// Whether layers along x or y reach the row (i, j), so that all of it has an `extra`.

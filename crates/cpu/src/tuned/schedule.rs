@@ -76,18 +76,33 @@ pub(super) fn rows_per_tile(layout: &Layout, planes: usize, bytes: usize) -> usi
     fit.saturating_sub(2 * layout.radius).max(LEAST_ROWS)
 }
 
+/// First rows of `tiles` tiles that take equal time, and the end: threads that work on a slow tile at
+/// either end of y would keep the others waiting.
+fn bounds(pass: &Pass<'_>, tiles: usize) -> Vec<usize> {
+    let ny = pass.layout.shape[1];
+    let mut cost_before = vec![0; ny + 1];
+    for j in 0..ny {
+        cost_before[j + 1] = cost_before[j] + pass.row_cost(j);
+    }
+    let total = cost_before[ny];
+    (0..=tiles)
+        .map(|tile| cost_before.partition_point(|&cost| cost * tiles < tile * total))
+        .collect()
+}
+
 /// One step, blocked. `rows` per tile.
 pub(super) fn blocked(pass: &Pass<'_>, rows: usize) {
     let layout = pass.layout;
-    let [nx, ny, _] = layout.shape;
+    let nx = layout.shape[0];
     let threads = rayon::current_num_threads();
     let tiles = tiles(layout, rows, threads);
     // Long runs along x reuse planes; where tiles along y are too few, x is cut as well.
     let wanted = if tiles.is_multiple_of(threads) { 1 } else { (4 * threads).div_ceil(tiles) };
     let cuts = wanted.min(nx / (8 * layout.radius)).max(1);
+    let bounds = bounds(pass, tiles);
     on_all_threads(layout, tiles * cuts, |task, scratch| {
         let (cut, tile) = (task / tiles, task % tiles);
-        let rows = tile * ny / tiles..(tile + 1) * ny / tiles;
+        let rows = bounds[tile]..bounds[tile + 1];
         let end = (cut + 1) * nx / cuts;
         for i in (cut * nx / cuts..end).step_by(PLANES) {
             // SAFETY: a pass of one step: rows read what no row of the pass writes, and tasks are
@@ -104,6 +119,7 @@ pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
     let radius = layout.radius;
     let lag = radius.div_ceil(PLANES);
     let tiles = tiles(layout, rows, rayon::current_num_threads());
+    let bounds = bounds(pass, tiles);
     let positions: Vec<_> = (0..tiles).map(|_| AtomicUsize::new(0)).collect();
     on_all_threads(layout, tiles, |tile, scratch| {
         for m in 0..nx.div_ceil(PLANES) + (steps - 1) * lag {
@@ -120,11 +136,11 @@ pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
                 let Some(i) = m.checked_sub(s * lag).map(|m| m * PLANES).filter(|&i| i < nx) else {
                     continue;
                 };
-                let from = (tile * ny / tiles).saturating_sub(s * radius);
+                let from = bounds[tile].saturating_sub(s * radius);
                 let to = if tile + 1 == tiles {
                     ny
                 } else {
-                    ((tile + 1) * ny / tiles).saturating_sub(s * radius)
+                    bounds[tile + 1].saturating_sub(s * radius)
                 };
                 // SAFETY: the module's argument; the load above makes the earlier tiles' work
                 // happen before.
