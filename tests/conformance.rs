@@ -4,7 +4,7 @@
 
 use rstest::rstest;
 use temblor::backend::Backend;
-use temblor::conformance::{Family, Verdict, checks, judge, setup};
+use temblor::conformance::{Family, Verdict, checks, judge, judge_variants, setup};
 use temblor::cpu::{CpuBackend, Isa, ReferenceBackend};
 use temblor::physics::{Arithmetic, Boundaries, Boundary, Face, Grid, WaveProblem};
 
@@ -73,22 +73,11 @@ fn conforms(
     )]
     claim: &str,
 ) {
-    let backend = backend(id);
     let check = checks().into_iter().find(|check| check.name == claim);
     let check = check.expect("the claim is among the checks");
-    for variant in variants(backend.as_ref()) {
-        match judge(backend.as_ref(), &variant, &check) {
-            Verdict::Passed(outcomes) => {
-                for o in outcomes {
-                    println!(
-                        "{id}/{variant}: {}: {:.3e} <= {:.3e}",
-                        o.quantity, o.measured, o.bound
-                    );
-                }
-            }
-            Verdict::Unsupported(row) => println!("{id}/{variant}: unsupported: {}", row.why),
-            Verdict::Failed(why) => panic!("{id}/{variant}, {claim}:\n{why}"),
-        }
+    match judge_variants(backend(id).as_ref(), &check) {
+        Ok(report) => println!("{report}"),
+        Err(failures) => panic!("{failures}"),
     }
 }
 
@@ -100,18 +89,9 @@ fn cuda_conforms() {
     let backend = backend("cuda");
     let mut failures = Vec::new();
     for check in checks().into_iter().filter(|check| check.family != Family::Physics) {
-        for variant in variants(backend.as_ref()) {
-            match judge(backend.as_ref(), &variant, &check) {
-                Verdict::Passed(outcomes) => {
-                    println!("cuda/{variant}: {}: {} outcomes", check.name, outcomes.len());
-                }
-                Verdict::Unsupported(row) => {
-                    println!("cuda/{variant}: {}: unsupported: {}", check.name, row.why);
-                }
-                Verdict::Failed(why) => {
-                    failures.push(format!("cuda/{variant}, {}:\n{why}", check.name));
-                }
-            }
+        match judge_variants(backend.as_ref(), &check) {
+            Ok(report) => println!("{}\n{report}", check.name),
+            Err(failure) => failures.push(failure),
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

@@ -2,13 +2,15 @@
 
 use rstest::rstest;
 use temblor::backend::Backend;
-use temblor::conformance::{Verdict, judge, physics_checks};
+use temblor::conformance::{judge_variants, physics_checks};
 use temblor::cpu::{CpuBackend, ReferenceBackend};
 
 fn backend(id: &str) -> Box<dyn Backend> {
     match id {
         "cpu-ref" => Box::new(ReferenceBackend::new()),
         "cpu" => Box::new(CpuBackend::new()),
+        #[cfg(feature = "cuda")]
+        "cuda" => Box::new(temblor_cuda::CudaBackend::new(0).expect("a CUDA device")),
         _ => panic!("backend {id} is not known here"),
     }
 }
@@ -42,25 +44,27 @@ fn holds(
     )]
     claim: &str,
 ) {
-    let backend = backend(id);
     let check = physics_checks().into_iter().find(|check| check.name == claim);
     let check = check.expect("the claim is among the checks");
-    let variants = backend.capabilities().variants.clone();
-    assert!(!variants.is_empty(), "a backend without variants");
-    for variant in variants {
-        match judge(backend.as_ref(), &variant, &check) {
-            Verdict::Passed(outcomes) => {
-                for o in outcomes {
-                    println!(
-                        "{id}/{variant}: {}: {:.3e} <= {:.3e}",
-                        o.quantity, o.measured, o.bound
-                    );
-                }
-            }
-            Verdict::Unsupported(row) => println!("{id}/{variant}: unsupported: {}", row.why),
-            Verdict::Failed(why) => panic!("{id}/{variant}, {claim}:\n{why}"),
+    match judge_variants(backend(id).as_ref(), &check) {
+        Ok(report) => println!("{report}"),
+        Err(failures) => panic!("{failures}"),
+    }
+}
+
+/// The same claims on a card, all in one test. Without a device it fails.
+#[cfg(feature = "cuda")]
+#[test]
+fn cuda_holds() {
+    let backend = backend("cuda");
+    let mut failures = Vec::new();
+    for check in physics_checks() {
+        match judge_variants(backend.as_ref(), &check) {
+            Ok(report) => println!("{}\n{report}", check.name),
+            Err(failure) => failures.push(failure),
         }
     }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// The claims in the matrix above, from its own text, so that none can be forgotten there.

@@ -7,6 +7,7 @@
 
 pub mod agreement;
 pub mod contract;
+mod orders;
 pub mod physics;
 pub mod setup;
 pub mod unsupported;
@@ -14,7 +15,7 @@ pub mod unsupported;
 use temblor_backend::Backend;
 
 pub use physics::physics_checks;
-pub use unsupported::{UNSUPPORTED, Unsupported};
+pub use unsupported::{ONLY_ORDERS, OnlyOrders, UNSUPPORTED, Unsupported};
 
 /// A measured quantity and what it may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,6 +120,38 @@ pub fn judge(backend: &dyn Backend, variant: &str, check: &Check) -> Verdict {
     judge_by(UNSUPPORTED, backend, variant, check)
 }
 
+/// Judges a check on every variant that a backend has for any problem, as tests do: a line per
+/// outcome.
+///
+/// # Errors
+/// What is wrong, variant by variant; a backend without variants is wrong.
+pub fn judge_variants(backend: &dyn Backend, check: &Check) -> Result<String, String> {
+    let (mut lines, mut failures) = (String::new(), String::new());
+    let id = &backend.device().backend;
+    for variant in &backend.capabilities().variants {
+        match judge(backend, variant, check) {
+            Verdict::Passed(outcomes) => {
+                for o in outcomes {
+                    lines += &format!(
+                        "{id}/{variant}: {}: {:.3e} <= {:.3e}\n",
+                        o.quantity, o.measured, o.bound
+                    );
+                }
+            }
+            Verdict::Unsupported(row) => {
+                lines += &format!("{id}/{variant}: {} unsupported: {}\n", check.name, row.why);
+            }
+            Verdict::Failed(why) => {
+                failures += &format!("{id}/{variant}, {}:\n{why}\n", check.name);
+            }
+        }
+    }
+    if lines.is_empty() && failures.is_empty() {
+        failures = format!("{id} has no variant");
+    }
+    if failures.is_empty() { Ok(lines) } else { Err(failures) }
+}
+
 fn judge_by(
     table: &'static [Unsupported],
     backend: &dyn Backend,
@@ -155,7 +188,7 @@ mod tests {
     use temblor_cpu::ReferenceBackend;
 
     const ROW: &[Unsupported] =
-        &[Unsupported { backend: "cpu-ref", variant: None, check: "a_claim", why: "a test" }];
+        &[Unsupported { backend: "cpu-ref", variant: None, checks: &["a_claim"], why: "a test" }];
 
     fn verdict(table: &'static [Unsupported], run: Run) -> Verdict {
         let check = Check { name: "a_claim", family: Family::Contract, about: "a test", run };
@@ -190,6 +223,18 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_names_the_variant_and_the_claim() {
+        let fails: Run = |_, variant| Ok(vec![Outcome::law("holds", variant != "loops")]);
+        let check =
+            Check { name: "a_claim", family: Family::Contract, about: "a test", run: fails };
+        let failures = judge_variants(&ReferenceBackend::new(), &check).unwrap_err();
+        assert!(failures.contains("cpu-ref/loops, a_claim"), "{failures}");
+        let passes = Check { run: |_, _| Ok(vec![Outcome::law("holds", true)]), ..check };
+        let lines = judge_variants(&ReferenceBackend::new(), &passes).unwrap();
+        assert!(lines.contains("cpu-ref/loops: holds"), "{lines}");
+    }
+
+    #[test]
     fn every_claim_is_made_once() {
         let mut names: Vec<_> = checks().iter().map(|check| check.name).collect();
         names.sort_unstable();
@@ -202,7 +247,10 @@ mod tests {
     fn every_row_names_a_check() {
         let names: Vec<_> = checks().iter().map(|check| check.name).collect();
         for row in UNSUPPORTED {
-            assert!(names.contains(&row.check), "{row:?}");
+            assert!(!row.checks.is_empty());
+            for check in row.checks {
+                assert!(names.contains(check), "{check} in {row:?}");
+            }
         }
     }
 }

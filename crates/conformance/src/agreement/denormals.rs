@@ -8,6 +8,7 @@ use temblor_backend::{Backend, Field, Propagator};
 use temblor_cpu::ReferenceBackend;
 use temblor_physics::{Arithmetic, Boundaries, Boundary, PointWeights};
 
+use crate::orders::Orders;
 use crate::setup::{self, Case};
 use crate::{CheckError, Outcome};
 
@@ -37,12 +38,17 @@ fn denormals(
 
 pub(super) fn run(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, CheckError> {
     let mut outcomes = Vec::new();
-    for (name, boundary) in
-        [("zero", Boundary::Zero), ("cpml", setup::cpml(8)), ("minimod", setup::minimod(8))]
-    {
+    let mut orders = Orders::new(backend, variant);
+    let kinds =
+        [("zero", Boundary::Zero), ("cpml", setup::cpml(8)), ("minimod", setup::minimod(8))];
+    let cases = [8, 16].into_iter().flat_map(|order| kinds.map(|(name, kind)| (order, name, kind)));
+    for (order, name, boundary) in cases {
         let boundaries = Boundaries::uniform(boundary);
-        let problem = setup::problem([33, 17, 65], 16, boundaries, Arithmetic::F32)?;
-        setup::supports(backend, variant, &problem)?;
+        let problem = setup::problem([33, 17, 65], order, boundaries, Arithmetic::F32)?;
+        if !orders.take(backend, &problem)? {
+            continue;
+        }
+        let name = format!("{name}, order {order}");
         let mut case = Case::random(&problem, 6, 900);
         // A receiver far away hears the front of the wave alone.
         case.receivers.points = vec![PointWeights::on_node([30, 14, 60])];
@@ -58,5 +64,6 @@ pub(super) fn run(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, 
         let law = format!("the wave passes through the range, {name} ({passed} values)");
         outcomes.push(Outcome::law(law, passed > 100));
     }
+    outcomes.extend(orders.law());
     Ok(outcomes)
 }

@@ -8,6 +8,7 @@ use temblor_backend::Backend;
 use temblor_cpu::ReferenceBackend;
 use temblor_physics::{Arithmetic, Boundaries, Boundary, Cpml, Face, Minimod};
 
+use crate::orders::Orders;
 use crate::setup::{self, Case, Final};
 use crate::{CheckError, Outcome};
 
@@ -187,11 +188,14 @@ fn agree(
 ) -> Outcomes {
     let reference = ReferenceBackend::new();
     let mut outcomes = Vec::new();
+    let mut orders = Orders::new(backend, variant);
     for &(shape, steps) in shapes {
         let mut worst = [(0.0, 0), (0.0, 0)];
         for order in (2..=16).step_by(2) {
             let case = case(shape, steps, order, choice)?;
-            setup::supports(backend, variant, &case.problem)?;
+            if !orders.take(backend, &case.problem)? {
+                continue;
+            }
             let run = case.run(backend, variant)?;
             for (worst, arithmetic) in worst.iter_mut().zip([Arithmetic::F64, Arithmetic::F32]) {
                 let oracle = case.with_arithmetic(arithmetic).run(&reference, "loops")?;
@@ -210,5 +214,6 @@ fn agree(
             outcomes.push(Outcome::new(quantity, error, PER_STEP * f64::from(steps)));
         }
     }
+    outcomes.extend(orders.law());
     Ok(outcomes)
 }

@@ -12,6 +12,7 @@ use temblor_cpu::ReferenceBackend;
 use temblor_physics::{Arithmetic, Axis, Boundaries, Boundary, Face};
 
 use super::ROUNDING;
+use crate::orders::Orders;
 use crate::setup::{self, Case};
 use crate::{CheckError, Outcome};
 
@@ -41,6 +42,7 @@ fn steps(
 pub(super) fn run(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, CheckError> {
     let reference = ReferenceBackend::new();
     let mut outcomes = Vec::new();
+    let mut orders = Orders::new(backend, variant);
     // Two widths each: a layer's end and its reach then fall into different vectors for some order.
     let cases = (2..=16).step_by(2).flat_map(|order| [(order, order + 4), (order, order + 9)]);
     for (order, cells) in cases {
@@ -54,7 +56,9 @@ pub(super) fn run(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, 
             boundaries.set(Face::of(axis, true), setup::cpml(cells));
             boundaries.set(Face::of(axis, false), setup::cpml(cells));
             let problem = setup::problem(shape, order, boundaries, Arithmetic::F32)?;
-            setup::supports(backend, variant, &problem)?;
+            if !orders.take(backend, &problem)? {
+                continue;
+            }
             let case = Case::random(&problem, 2, 500 + order as u64);
             let oracle = case.with_arithmetic(Arithmetic::F64);
             for min in [true, false] {
@@ -92,5 +96,6 @@ pub(super) fn run(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, 
             }
         }
     }
+    outcomes.extend(orders.law());
     Ok(outcomes)
 }
