@@ -200,6 +200,21 @@ fn every_boundary_agrees_with_f64_on_awkward_shapes() {
     check(&all);
 }
 
+/// Every family of kernels on grids small enough for compute-sanitizer.
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn small_runs_of_every_variant() {
+    let mut all = Vec::new();
+    for (name, kind) in [("cpml", cpml(5)), ("minimod", minimod(5)), ("rigid", Boundary::Rigid)] {
+        let mut boundaries = Boundaries::uniform(kind);
+        boundaries.set(Face::ZMin, Boundary::Free);
+        for (shape, order) in [([26, 29, 70], 8), ([15, 13, 18], 4), ([25, 1, 31], 8)] {
+            all.push((format!("{name} {shape:?} {order}"), problem(shape, order, boundaries)));
+        }
+    }
+    check(&all);
+}
+
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn a_run_cut_anywhere_gives_the_same_bits() {

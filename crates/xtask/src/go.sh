@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs parts of a temblor bundle on a machine with a card. Usage: ./go.sh PART [ARGUMENT...]
+#   conformance             contract and agreement checks, every variant
+#   physics                 physics checks, every variant
+#   cuda [FILTER]           agreement with f64, graphs, footprint, faults
+#   verify [ARGUMENT...]    temblor verify --backend cuda
+#   throughput [CASE [VARIANT]]
+#   sanitizer [TOOL...]     compute-sanitizer on small runs: memcheck racecheck initcheck
+#   devices                 what temblor finds
+#   all                     conformance, physics, cuda
+# The exit status is that of the part; with several tests, the first that failed.
+set -uo pipefail
+cd "$(dirname "$0")" || exit 2
+
+status=0
+try() {
+    printf '== %s\n' "$*"
+    local start=$SECONDS
+    "$@"
+    local rc=$?
+    printf '== rc %s after %s s: %s\n' "$rc" "$((SECONDS - start))" "$*"
+    [ "$status" -ne 0 ] || status=$rc
+}
+
+conformance() { try tests/conformance cuda_ --nocapture "$@"; }
+physics() { try tests/physics cuda_ --nocapture "$@"; }
+
+# One thread: two tests would share the card and its memory. The fault comes in a process of its own.
+cuda() { try tests/agreement --ignored --test-threads=1 "$@"; }
+
+sanitizer() {
+    local tool=compute-sanitizer
+    command -v "$tool" >/dev/null || tool=/usr/local/cuda/bin/compute-sanitizer
+    [ $# -gt 0 ] || set -- memcheck racecheck initcheck
+    local check
+    for check in "$@"; do
+        try "$tool" --tool "$check" --error-exitcode 1 tests/agreement --ignored \
+            --test-threads=1 --exact small_runs_of_every_variant
+    done
+}
+
+part=${1:-}
+[ $# -eq 0 ] || shift
+case $part in
+conformance | physics | cuda | sanitizer) "$part" "$@" ;;
+verify) try bin/temblor verify --backend cuda "$@" ;;
+throughput) try bin/throughput "$@" ;;
+devices) try bin/temblor devices "$@" ;;
+all)
+    conformance
+    physics
+    cuda
+    ;;
+*)
+    sed -n '2,11s/^# //p' "$0"
+    exit 2
+    ;;
+esac
+exit "$status"
