@@ -1,5 +1,7 @@
 //! Throughput of every variant on random data, beside the measured one-step roof; one JSON object per
-//! line. `cargo run --release -p temblor-cuda --example throughput [case substring] [variant]`.
+//! line. `cargo run --release -p temblor-cuda --example throughput [case substring] [variant]
+//! [--graph STEPS] [--branches]`: steps per captured graph (0: none), and whether layers and recording
+//! run beside the interior.
 //!
 //! Rates are whole steps of the solver's plan (recording, interior, layers, injection) over wall
 //! time, median of ten batches; N includes the layers.
@@ -8,7 +10,7 @@ use std::time::Instant;
 
 use ndarray::{Array2, Array3};
 use temblor_backend::{Backend, Field, PlanOptions, ReceiverTable, Region, Result, SourceTable};
-use temblor_cuda::CudaBackend;
+use temblor_cuda::{CudaBackend, Queueing};
 use temblor_physics::{
     Boundaries, Boundary, Cpml, Grid, Minimod, Operator, PointWeights, WaveProblem, cfl,
 };
@@ -82,12 +84,28 @@ fn measure(backend: &CudaBackend, case: &Case, variant: &str) -> Result<f64> {
 }
 
 fn main() -> Result<()> {
+    let mut queueing = Queueing::default();
+    let mut names = Vec::new();
     let mut arguments = std::env::args().skip(1);
-    let wanted = arguments.next().unwrap_or_default();
-    let only = arguments.next();
-    let backend = CudaBackend::new(0)?;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--branches" => queueing.branches = true,
+            "--graph" => {
+                let steps = arguments.next().and_then(|steps| steps.parse().ok());
+                queueing.steps_per_graph = steps.expect("--graph takes a number of steps");
+            }
+            _ => names.push(argument),
+        }
+    }
+    let mut names = names.into_iter();
+    let wanted = names.next().unwrap_or_default();
+    let only = names.next();
+    let backend = CudaBackend::new(0)?.with_queueing(queueing);
     let device = backend.device();
-    println!("{{\"device\":\"{}\",\"driver\":\"{}\"}}", device.name, device.driver);
+    println!(
+        "{{\"device\":\"{}\",\"driver\":\"{}\",\"steps_per_graph\":{},\"branches\":{}}}",
+        device.name, device.driver, queueing.steps_per_graph, queueing.branches
+    );
     let cpml = Boundary::Cpml(Cpml { cells: 20, r0: 1e-6, peak_hz: 15.0, vmax: 4500.0 });
     let layer = Boundary::Minimod(Minimod { cells: 27, eta_peak: 0.1 });
     let case = |name, nodes, boundary, sources, receivers| Case {

@@ -8,14 +8,27 @@ use temblor_backend::{
 };
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, WaveProblem};
 
+use crate::faults::Lost;
+use crate::graph::Queueing;
+use crate::memory::free_bytes;
+use crate::modules::Modules;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
 use crate::{ID, layers, sys, transfer};
 
+/// What all plans of a device share.
+#[derive(Debug)]
+pub(crate) struct Device {
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) modules: Modules,
+    pub(crate) queueing: Queueing,
+    pub(crate) lost: Lost,
+}
+
 /// One NVIDIA device.
 #[derive(Debug)]
 pub struct CudaBackend {
-    context: Arc<CudaContext>,
+    shared: Device,
     device: DeviceInfo,
     capabilities: Capabilities,
     limits: Limits,
@@ -47,7 +60,33 @@ impl CudaBackend {
             (2, 16),
             variants::NAMES.map(String::from).to_vec(),
         );
-        Ok(Self { device: sys::describe(&context)?, context, capabilities, limits })
+        let shared = Device {
+            modules: Modules::new(&context),
+            queueing: Queueing::default(),
+            lost: Lost::default(),
+            context,
+        };
+        Ok(Self { device: sys::describe(&shared.context)?, shared, capabilities, limits })
+    }
+
+    /// Bytes that are free on the device.
+    ///
+    /// # Errors
+    /// [`temblor_backend::Error::Driver`].
+    pub fn free_memory(&self) -> Result<u64> {
+        free_bytes(&self.shared.context)
+    }
+
+    /// Lets plans made from now on queue their steps in another way.
+    ///
+    /// # Panics
+    /// If the steps of a graph are no multiple of four.
+    #[must_use]
+    pub fn with_queueing(mut self, queueing: Queueing) -> Self {
+        let steps = queueing.steps_per_graph;
+        assert!(steps.is_multiple_of(4), "{steps} steps per graph are no multiple of 4");
+        self.shared.queueing = queueing;
+        self
     }
 }
 
@@ -66,7 +105,7 @@ impl Backend for CudaBackend {
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
         let variant = plan::choose_variant(ID, self.variants(problem)?, options)?;
-        Ok(footprint(problem, options, &variant))
+        Ok(footprint(problem, options, &variant, self.shared.queueing))
     }
 
     fn propagator(
@@ -74,8 +113,13 @@ impl Backend for CudaBackend {
         problem: &WaveProblem,
         options: &PlanOptions,
     ) -> Result<Box<dyn Propagator>> {
+        self.shared.lost.check()?;
         let variant = plan::choose_variant(ID, self.variants(problem)?, options)?;
-        Ok(Box::new(CudaPlan::new(&self.context, problem, options, variant)?))
+        let plan = CudaPlan::new(&self.shared, problem, options, variant);
+        if let Err(error) = &plan {
+            self.shared.lost.note(error);
+        }
+        Ok(Box::new(plan?))
     }
 }
 
@@ -84,6 +128,7 @@ pub(crate) fn footprint(
     problem: &WaveProblem,
     options: &PlanOptions,
     variant: &Variant,
+    queueing: Queueing,
 ) -> Footprint {
     let layout = variants::layout(problem, &variant.name);
     let field = 4 * layout.elements() as u64;
@@ -96,5 +141,14 @@ pub(crate) fn footprint(
         footprint = footprint.with(name, 4 * elements as u64);
     }
     let samples = options.receivers * options.steps_between_traces;
-    footprint.with("samples", 4 * samples as u64).with("staging", 4 * transfer::STAGING as u64)
+    let in_graph = options.receivers * graph_rows(options, queueing);
+    footprint
+        .with("samples", 4 * samples as u64)
+        .with("samples of a graph", 4 * in_graph as u64)
+        .with("staging", 4 * transfer::STAGING as u64)
+}
+
+/// Rows that a graph records: none where the trace buffer holds fewer, since no graph runs then.
+pub(crate) fn graph_rows(options: &PlanOptions, queueing: Queueing) -> usize {
+    if options.steps_between_traces < queueing.rows() { 0 } else { queueing.rows() }
 }

@@ -41,6 +41,11 @@ impl Fields {
         self.order[n]
     }
 
+    /// Which allocation holds which wavefield.
+    pub(crate) fn order(&self) -> &[usize] {
+        &self.order
+    }
+
     /// All allocations.
     pub(crate) fn all(&self) -> &[Buffer] {
         &self.waves

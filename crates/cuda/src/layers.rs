@@ -258,6 +258,11 @@ impl Layers {
         }
     }
 
+    /// Which of the two q is the old one: 0 or 1.
+    pub(crate) fn parity(&self) -> usize {
+        self.parity
+    }
+
     /// Whether any node belongs to a layer or a wall.
     pub(crate) fn is_empty(&self) -> bool {
         self.boxes.count == 0

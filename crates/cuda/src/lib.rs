@@ -5,21 +5,28 @@
 //! 2-D run a plain kernel. Absorbing layers have kernels and memory of their own.
 
 mod backend;
+mod faults;
 mod fields;
+mod graph;
 mod interior;
 mod layers;
 mod layout;
 mod memory;
 mod module;
+mod modules;
 mod plan;
 mod points;
 mod roof;
+mod samples;
 mod state;
+mod steps;
 mod sys;
 mod transfer;
 mod variants;
+mod walls;
 
 pub use backend::CudaBackend;
+pub use graph::Queueing;
 pub use roof::one_step_roof;
 pub use sys::{DRIVER_SYMBOLS, devices};
 
@@ -33,6 +40,8 @@ pub struct Blob {
     pub name: &'static str,
     /// What it holds: `sm_*` machine code, `compute_*` PTX.
     pub archs: &'static [&'static str],
+    /// Entry points, sorted.
+    pub kernels: &'static [&'static str],
     /// Fat binary.
     pub bytes: &'static [u8],
 }

@@ -81,6 +81,26 @@ impl Buffer {
             .map_err(failed("cuMemcpyHtoDAsync"))
     }
 
+    /// Queues a copy of `count` elements of another buffer, from `from_first` on, to `first` on.
+    pub(crate) fn copy(
+        &self,
+        stream: &CudaStream,
+        first: usize,
+        from: &Self,
+        from_first: usize,
+        count: usize,
+    ) -> Result<()> {
+        assert!(first + count <= self.elements, "a copy past the end of a buffer");
+        assert!(from_first + count <= from.elements, "a copy from past the end of a buffer");
+        if count == 0 {
+            return Ok(());
+        }
+        let (to, at) = (self.address + 4 * first as u64, from.address + 4 * from_first as u64);
+        // SAFETY: both ranges lie in their allocations, as asserted, and both are of one context.
+        unsafe { result::memcpy_dtod_async(to, at, 4 * count, stream.cu_stream()) }
+            .map_err(failed("cuMemcpyDtoDAsync"))
+    }
+
     /// Queues a copy of elements from `first` to the host; complete once the stream is.
     pub(crate) fn read<T: Word>(
         &self,
@@ -167,6 +187,7 @@ impl Drop for Pinned {
 
 /// Bytes free on the device.
 pub(crate) fn free_bytes(context: &CudaContext) -> Result<u64> {
+    context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
     let (free, _) = context.mem_get_info().map_err(failed("cuMemGetInfo"))?;
     Ok(free as u64)
 }

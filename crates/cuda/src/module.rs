@@ -1,22 +1,21 @@
-//! Embedded kernels, loaded, and one typed launcher per kernel.
+//! Kernels of a plan, and one typed launcher per kernel.
 #![expect(unsafe_code, reason = "launches hand raw addresses to kernels")]
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUfunction_attribute};
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, result};
-use cudarc::nvrtc::Ptx;
+use cudarc::driver::{CudaFunction, CudaStream, result};
 use temblor_backend::{Error, Result};
 
+use crate::ID;
 use crate::arguments::{
     TemblorBoxes, TemblorCpml, TemblorFused, TemblorImages, TemblorMinimod, TemblorRegion,
     TemblorStep, TemblorTiles,
 };
 use crate::layout::Layout;
+use crate::modules::Modules;
 use crate::sys::failed;
-use crate::{BLOBS, ID};
 
 /// Threads of a block in all kernels but the tuned ones.
 const THREADS: u32 = 256;
@@ -62,44 +61,18 @@ pub(crate) struct StepFields {
     pub(crate) speed: u64,
 }
 
-/// Loaded kernels.
+/// The kernels that a plan uses.
 #[derive(Debug)]
 pub(crate) struct Kernels {
     functions: HashMap<String, CudaFunction>,
 }
 
 impl Kernels {
-    /// Loads the named kernels.
-    pub(crate) fn load(context: &Arc<CudaContext>, names: &[String]) -> Result<Self> {
-        if BLOBS.is_empty() {
-            return Err(Error::Unsupported {
-                backend: ID.into(),
-                what: "any problem: this binary was built with TEMBLOR_NO_KERNELS=1; build it \
-                       again without"
-                    .into(),
-            });
-        }
+    /// Takes the named kernels out of their modules.
+    pub(crate) fn load(modules: &Modules, names: &[String]) -> Result<Self> {
         let mut functions = HashMap::new();
-        for blob in BLOBS {
-            // A file for a newer architecture does not load on an older card: only what is asked
-            // for must.
-            let image = Ptx::from_binary(blob.bytes.to_vec());
-            let Ok(module) = context.load_module(image) else { continue };
-            for name in names {
-                if let Ok(function) = module.load_function(name) {
-                    functions.insert(name.clone(), function);
-                }
-            }
-        }
-        if let Some(missing) = names.iter().find(|name| !functions.contains_key(*name)) {
-            return Err(Error::Unsupported {
-                backend: ID.into(),
-                what: format!(
-                    "kernel {missing} on this device (embedded: {}; {})",
-                    BLOBS.iter().flat_map(|b| b.archs).copied().collect::<Vec<_>>().join(", "),
-                    crate::COMPILER
-                ),
-            });
+        for name in names {
+            functions.insert(name.clone(), modules.function(name)?);
         }
         Ok(Self { functions })
     }

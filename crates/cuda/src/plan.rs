@@ -1,28 +1,29 @@
-//! A plan: fields, layers, tables and the queue of launches that makes a step.
+//! A plan: fields, layers, tables and their state; `steps.rs` queues what makes a step.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaStream};
-use temblor_backend::tables::TraceSamples;
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use temblor_backend::{
     Error, Field, Health, HostArray, HostView, HostViewMut, PlanOptions, Propagator, ReceiverTable,
     Region, Result, SourceTable, Ticket, Traces, Variant,
 };
-use temblor_physics::boundary::image;
-use temblor_physics::{Axis, Boundary, WaveProblem};
+use temblor_physics::WaveProblem;
 
 use crate::arguments::{TemblorImages, TemblorStep};
+use crate::backend::{self, Device};
 use crate::fields::Fields;
+use crate::graph::{Graphs, Queueing};
 use crate::interior::{self, Interior};
-use crate::layers::{Kind, Layers, single, whole_step};
+use crate::layers::{Kind, Layers, whole_step};
 use crate::layout::Layout;
-use crate::memory::{Buffer, free_bytes};
-use crate::module::{Kernels, int};
+use crate::memory::free_bytes;
+use crate::module::Kernels;
 use crate::points::{Receivers, Sources};
+use crate::samples::Samples;
 use crate::sys::failed;
 use crate::transfer::Transfers;
-use crate::{backend, state, sys, variants};
+use crate::{faults, state, sys, variants, walls};
 
 /// A plan of the CUDA backend. All work of a step is queued on one stream.
 pub(crate) struct CudaPlan {
@@ -37,31 +38,37 @@ pub(crate) struct CudaPlan {
     pub(crate) transfers: Transfers,
     /// Operator and strides; the box is the whole grid.
     pub(crate) whole: TemblorStep,
-    interior: Interior,
-    images: Vec<TemblorImages>,
-    sources: Option<Sources>,
-    receivers: Option<Receivers>,
-    samples: Buffer,
+    pub(crate) interior: Interior,
+    pub(crate) images: Vec<TemblorImages>,
+    pub(crate) sources: Option<Sources>,
+    pub(crate) receivers: Option<Receivers>,
+    pub(crate) samples: Samples,
+    pub(crate) queueing: Queueing,
+    pub(crate) graphs: Graphs,
+    /// For what runs beside the interior, between `fork` and `join`.
+    pub(crate) side: Arc<CudaStream>,
+    pub(crate) fork: CudaEvent,
+    pub(crate) join: CudaEvent,
     options: PlanOptions,
-    step: u64,
-    /// Rows of `samples` not yet read.
-    pending: usize,
+    pub(crate) step: u64,
     /// Wave speeds arrived since it was last found that all nodes have one.
     pub(crate) speed_unchecked: bool,
     /// The halo of p^n must be filled before the next step.
     pub(crate) images_stale: bool,
     poison: Option<String>,
+    lost: faults::Lost,
 }
 
 impl CudaPlan {
     pub(crate) fn new(
-        context: &Arc<CudaContext>,
+        device: &Device,
         problem: &WaveProblem,
         options: &PlanOptions,
         variant: Variant,
     ) -> Result<Self> {
+        let (context, queueing) = (&device.context, device.queueing);
         context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
-        let needed = backend::footprint(problem, options, &variant).total();
+        let needed = backend::footprint(problem, options, &variant, queueing).total();
         let available = free_bytes(context)?;
         if needed > available {
             return Err(Error::OutOfMemory { needed, available });
@@ -73,7 +80,7 @@ impl CudaPlan {
                 .to_vec();
         names.extend(Kind::of(problem).kernel(problem));
         names.extend(interior::kernel_names(&variant.name, problem));
-        let kernels = Kernels::load(context, &names)?;
+        let kernels = Kernels::load(&device.modules, &names)?;
         let layout = variants::layout(problem, &variant.name);
         let fields = Fields::new(&stream, &layout, 2 * variant.steps_per_pass as usize)?;
         let layers = Layers::new(&stream, problem, &layout)?;
@@ -81,10 +88,12 @@ impl CudaPlan {
         let units = sys::describe(context)?.units;
         let interior =
             Interior::new(&variant.name, problem, &whole, &kernels, &layout, &fields, units)?;
-        let samples = Buffer::zeros(&stream, options.receivers * options.steps_between_traces)?;
+        let rows = options.steps_between_traces;
+        let graph_rows = backend::graph_rows(options, queueing);
+        let samples = Samples::new(context, &stream, options.receivers, rows, graph_rows)?;
         let transfers = Transfers::new(context, &stream)?;
         let mut plan = Self {
-            images: images(problem),
+            images: walls::images(problem),
             problem: problem.clone(),
             variant,
             context: context.clone(),
@@ -99,12 +108,17 @@ impl CudaPlan {
             sources: None,
             receivers: None,
             samples,
+            queueing,
+            graphs: Graphs::default(),
+            side: context.new_stream().map_err(failed("cuStreamCreate"))?,
+            fork: context.new_event(None).map_err(failed("cuEventCreate"))?,
+            join: context.new_event(None).map_err(failed("cuEventCreate"))?,
             options: options.clone(),
             step: 0,
-            pending: 0,
             speed_unchecked: true,
             images_stale: false,
             poison: None,
+            lost: device.lost.clone(),
         };
         plan.forget_speed()?;
         Ok(plan)
@@ -121,100 +135,11 @@ impl CudaPlan {
     /// Poisons the plan if a driver call failed.
     fn note<T>(&mut self, result: Result<T>) -> Result<T> {
         if let Err(error @ (Error::Driver { .. } | Error::Io(_))) = &result {
-            self.poison = Some(error.to_string());
+            let source = std::error::Error::source(error).map(|s| format!(": {s}"));
+            self.poison = Some(format!("{error}{}", source.unwrap_or_default()));
+            self.lost.note(error);
         }
         result
-    }
-
-    /// Queues one step; `n` is its number.
-    fn one_step(&mut self, n: u64) -> Result<()> {
-        self.record(0)?;
-        let fields = self.fields.step(0, 1, 1);
-        self.interior.step(&self.stream, &self.kernels, &self.fields)?;
-        self.layers.step(&self.stream, &self.kernels, &self.whole, &fields)?;
-        if let Some(sources) = &self.sources {
-            sources.inject(&self.stream, &self.kernels, n, &fields)?;
-        }
-        self.fields.swap();
-        self.fill_images(0)
-    }
-
-    /// Queues two steps, the first of which is number `n`. The layers make their two steps first, on
-    /// the interior's rim one step ahead; then the interior makes its two, reading the layers' first.
-    fn two_steps(&mut self, n: u64) -> Result<()> {
-        self.record(0)?;
-        let (first, second) = (self.fields.step(0, 1, 2), self.fields.step(2, 0, 3));
-        if !self.layers.is_empty() {
-            self.layers.step(&self.stream, &self.kernels, &self.whole, &first)?;
-            self.interior.step_rim(&self.stream, &self.kernels, &first)?;
-            if let Some(sources) = &self.sources {
-                sources.inject(&self.stream, &self.kernels, n, &first)?;
-            }
-            self.fill_images(2)?;
-            self.layers.step(&self.stream, &self.kernels, &self.whole, &second)?;
-        }
-        let sources = self.sources.as_ref();
-        self.interior.two_steps(&self.stream, &self.kernels, &self.fields, sources, n)?;
-        if let Some(sources) = sources {
-            sources.inject(&self.stream, &self.kernels, n + 1, &second)?;
-        }
-        self.fill_images(3)?;
-        self.record(2)?;
-        self.fields.turn();
-        Ok(())
-    }
-
-    /// Queues a sample of wavefield `wave` into the next row.
-    fn record(&mut self, wave: usize) -> Result<()> {
-        let Some(receivers) = &self.receivers else { return Ok(()) };
-        let row = self.samples.address() + 4 * (self.pending * receivers.count) as u64;
-        let field = self.fields.node(wave);
-        receivers.record(&self.stream, &self.kernels, &self.layout, field, row)?;
-        self.pending += 1;
-        Ok(())
-    }
-
-    /// Fills the halo of a wavefield across reflecting faces.
-    fn fill_images(&mut self, wave: usize) -> Result<()> {
-        let field = self.fields.node(wave);
-        for images in &self.images {
-            self.kernels.images(&self.stream, &self.whole, images, field)?;
-        }
-        self.images_stale = false;
-        Ok(())
-    }
-
-    fn advance_queued(&mut self, steps: u32) -> Result<()> {
-        if self.images_stale && steps > 0 {
-            self.fill_images(0)?;
-        }
-        let mut left = steps;
-        while left > 0 {
-            if left >= 2 && self.interior.fuses() {
-                self.two_steps(self.step)?;
-                self.step += 2;
-                left -= 2;
-            } else {
-                self.one_step(self.step)?;
-                self.step += 1;
-                left -= 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn read_traces(&mut self) -> Result<Traces> {
-        let count = self.receivers.as_ref().map_or(0, |r| r.count);
-        let rows = self.pending;
-        let mut by_step = vec![0.0_f32; rows * count];
-        self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
-        self.samples.read(&self.stream, 0, &mut by_step)?;
-        self.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
-        let samples =
-            ndarray::Array2::from_shape_fn((count, rows), |(r, n)| by_step[n * count + r]);
-        self.pending = 0;
-        let first_step = self.step - rows as u64;
-        Ok(Traces { first_step, samples: TraceSamples::F32(samples) })
     }
 
     /// Largest absolute value and first bad node of the field with node 0 at `field`, and the
@@ -261,13 +186,14 @@ impl CudaPlan {
     }
 
     fn clear(&mut self) -> Result<()> {
+        self.lost.check()?;
         self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
         self.fields.clear(&self.stream)?;
         self.layers.clear(&self.stream)?;
         self.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
         self.transfers.drop_snapshots()?;
         self.step = 0;
-        self.pending = 0;
+        self.samples.drop_rows();
         self.images_stale = false;
         Ok(())
     }
@@ -304,8 +230,10 @@ impl Propagator for CudaPlan {
 
     fn set_sources(&mut self, sources: &SourceTable) -> Result<()> {
         self.enter()?;
-        let result = Sources::new(&self.stream, &self.layout, sources, self.interior.tiling());
+        let (tiling, rows) = (self.interior.tiling(), self.queueing.rows());
+        let result = Sources::new(&self.stream, &self.layout, sources, tiling, rows);
         self.sources = self.note(result)?;
+        self.graphs.clear();
         Ok(())
     }
 
@@ -323,18 +251,19 @@ impl Propagator for CudaPlan {
         }
         let result = Receivers::new(&self.stream, &self.layout, receivers);
         self.receivers = self.note(result)?;
-        self.pending = 0;
+        self.graphs.clear();
+        self.samples.restart(receivers.points.len());
         Ok(())
     }
 
     fn advance(&mut self, steps: u32) -> Result<()> {
         self.enter()?;
         let rows = self.options.steps_between_traces;
-        if self.receivers.is_some() && self.pending + steps as usize > rows {
+        let pending = self.samples.pending();
+        if self.receivers.is_some() && pending + steps as usize > rows {
             return Err(Error::Invalid {
                 what: format!(
-                    "{steps} steps on top of {} would overflow a trace buffer of {rows}",
-                    self.pending
+                    "{steps} steps on top of {pending} would overflow a trace buffer of {rows}"
                 ),
                 remedy: "read the traces first, or plan for more steps_between_traces".into(),
             });
@@ -350,7 +279,13 @@ impl Propagator for CudaPlan {
     }
 
     fn traces(&mut self) -> Result<Traces> {
-        let result = self.read_traces();
+        if self.poison.is_some() {
+            // A fault may have cut the device off; what had arrived before is still here.
+            let taken = self.samples.take(&self.stream, self.step);
+            return Ok(taken.unwrap_or_else(|_| self.samples.take_arrived(self.step)));
+        }
+        let result = self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"));
+        let result = result.and_then(|()| self.samples.take(&self.stream, self.step));
         self.note(result)
     }
 
@@ -377,7 +312,7 @@ impl Propagator for CudaPlan {
         let result = state::restore(self, from);
         let step = self.note(result)?;
         self.step = step;
-        self.pending = 0;
+        self.samples.drop_rows();
         Ok(())
     }
 
@@ -386,46 +321,4 @@ impl Propagator for CudaPlan {
         let result = self.clear();
         self.note(result)
     }
-}
-
-/// Halo nodes that mirror nodes inside, per axis with a reflecting face.
-fn images(problem: &WaveProblem) -> Vec<TemblorImages> {
-    let reflects = |boundary: &Boundary| matches!(boundary, Boundary::Free | Boundary::Rigid);
-    let mut all = Vec::new();
-    for axis in problem.grid.active_axes() {
-        let (min, max) = problem.ends(axis);
-        if !reflects(&min) && !reflects(&max) {
-            continue;
-        }
-        let nodes = problem.grid.shape[axis.index()];
-        let (radius, end) = (problem.operator.radius().cast_signed(), nodes.cast_signed());
-        let mut images = TemblorImages { axis: int(axis.index()), ..Default::default() };
-        for target in (-radius..0).chain(end..end + radius) {
-            // Where nothing is mirrored the halo is zero from the start.
-            let Some((source, sign)) = image(target, nodes, &min, &max) else { continue };
-            let n = usize::try_from(images.count).unwrap_or(0);
-            images.target[n] = i32::try_from(target).unwrap_or(i32::MAX);
-            images.source[n] = int(source);
-            images.sign[n] = single(sign);
-            images.count += 1;
-        }
-        all.push(images);
-    }
-    all
-}
-
-/// Nodes of each axis that lie on a free surface and stay zero: low and high, or -1.
-pub(crate) fn zero_nodes(problem: &WaveProblem) -> [[i32; 2]; 3] {
-    let mut zero = [[-1; 2]; 3];
-    for axis in Axis::ALL {
-        let (min, max) = problem.ends(axis);
-        let a = axis.index();
-        if matches!(min, Boundary::Free) {
-            zero[a][0] = 0;
-        }
-        if matches!(max, Boundary::Free) {
-            zero[a][1] = int(problem.grid.shape[a]) - 1;
-        }
-    }
-    zero
 }

@@ -22,6 +22,10 @@ pub(crate) struct Sources {
     /// Element of each node; start of its terms; source of each term; weight of each term.
     table: [Buffer; 4],
     amplitudes: Buffer,
+    /// Amplitudes of the steps of a graph.
+    window: Buffer,
+    /// While a graph is captured, the step whose amplitudes its window begins with.
+    window_from: Option<u64>,
     sources: usize,
     steps: u64,
     /// For fused steps: first entry of each tile; plane, place and node of each entry.
@@ -40,12 +44,13 @@ pub(crate) struct Tiling {
 }
 
 impl Sources {
-    /// Uploads a table; `None` if it has no source.
+    /// Uploads a table; `None` if it has no source. A graph has `graph_rows` steps.
     pub(crate) fn new(
         stream: &CudaStream,
         layout: &Layout,
         table: &SourceTable,
         tiling: Option<Tiling>,
+        graph_rows: usize,
     ) -> Result<Option<Self>> {
         let (steps, sources) = table.amplitudes.dim();
         if sources != table.points.len() && !(table.points.is_empty() && steps == 0) {
@@ -83,6 +88,8 @@ impl Sources {
                 Buffer::of(stream, &weight)?,
             ],
             amplitudes: Buffer::of(stream, &amplitudes)?,
+            window: Buffer::zeros(stream, graph_rows * sources)?,
+            window_from: None,
             sources,
             steps: steps as u64,
             tiles: tiling.map(|tiling| tile_entries(stream, nodes.keys(), tiling)).transpose()?,
@@ -100,13 +107,44 @@ impl Sources {
         if step >= self.steps {
             return Ok(());
         }
-        let row = self.amplitudes.address() + 4 * step * self.sources as u64;
+        let row = self.row(step);
         let table = self.table.each_ref().map(Buffer::address);
         kernels.inject(stream, self.nodes, table, row, fields)
     }
 }
 
 impl Sources {
+    /// Where the amplitudes of a step lie.
+    fn row(&self, step: u64) -> u64 {
+        let row = 4 * self.sources as u64;
+        match self.window_from {
+            Some(first) => self.window.address() + row * (step - first),
+            None => self.amplitudes.address() + row * step,
+        }
+    }
+
+    /// Whether the table has all of `count` steps from `first` on.
+    pub(crate) fn covers(&self, first: u64, count: u64) -> bool {
+        first.checked_add(count).is_some_and(|end| end <= self.steps)
+    }
+
+    /// Whether the table ends before `step`.
+    pub(crate) fn is_over(&self, step: u64) -> bool {
+        step >= self.steps
+    }
+
+    /// Lets launches read amplitudes from the window, which begins with those of a step, or again
+    /// from the table.
+    pub(crate) fn read_window_from(&mut self, step: Option<u64>) {
+        self.window_from = step;
+    }
+
+    /// Queues the copy of the amplitudes of `rows` steps from `first` on into the window.
+    pub(crate) fn stage(&self, stream: &CudaStream, first: u64, rows: usize) -> Result<()> {
+        let first = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(self.sources);
+        self.window.copy(stream, 0, &self.amplitudes, first, rows * self.sources)
+    }
+
     /// Writes the tables into the arguments of two fused steps of which `step` is the first.
     pub(crate) fn fuse(&self, step: u64, fused: &mut TemblorFused) {
         let Some([first, plane, place, node]) = &self.tiles else { return };
@@ -121,7 +159,7 @@ impl Sources {
         fused.term_first = self.table[1].address();
         fused.term_source = self.table[2].address();
         fused.term_weight = self.table[3].address();
-        fused.amplitudes = self.amplitudes.address() + 4 * step * self.sources as u64;
+        fused.amplitudes = self.row(step);
     }
 }
 

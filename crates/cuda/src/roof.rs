@@ -6,6 +6,7 @@ use temblor_backend::Result;
 
 use crate::memory::Buffer;
 use crate::module::Kernels;
+use crate::modules::Modules;
 use crate::sys::{self, failed};
 
 /// Points per second of a kernel that reads p, p- and v and writes p+ for `points` points and does
@@ -16,7 +17,7 @@ use crate::sys::{self, failed};
 pub fn one_step_roof(ordinal: usize, points: usize) -> Result<f64> {
     let context = sys::open(ordinal)?;
     let stream = context.new_stream().map_err(failed("cuStreamCreate"))?;
-    let kernels = Kernels::load(&context, &["roof".into()])?;
+    let kernels = Kernels::load(&Modules::new(&context), &["roof".into()])?;
     let points = points / 4 * 4;
     // Random bits in [0.5, 1): zeros run faster than data does.
     let mut state = 1_u32;

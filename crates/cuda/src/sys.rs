@@ -11,12 +11,13 @@ use cudarc::driver::{CudaContext, DriverError, result, sys};
 use temblor_backend::{DeviceInfo, Error, Result};
 
 use crate::ID;
+use crate::faults::Fault;
 
 /// Oldest driver that the embedded machine code and the bindings work with.
 const OLDEST_DRIVER: i32 = 13000;
 
 /// Symbols of the driver that this backend calls, directly or through cudarc.
-pub const DRIVER_SYMBOLS: [&str; 32] = [
+pub const DRIVER_SYMBOLS: [&str; 44] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -26,6 +27,7 @@ pub const DRIVER_SYMBOLS: [&str; 32] = [
     "cuDeviceGetName",
     "cuDeviceGetAttribute",
     "cuDeviceTotalMem_v2",
+    "cuDeviceCanAccessPeer",
     "cuDevicePrimaryCtxRetain",
     "cuDevicePrimaryCtxRelease_v2",
     "cuCtxSetCurrent",
@@ -37,6 +39,7 @@ pub const DRIVER_SYMBOLS: [&str; 32] = [
     "cuMemFreeHost",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyDtoDAsync_v2",
     "cuMemsetD8Async",
     "cuModuleLoadData",
     "cuModuleUnload",
@@ -44,16 +47,30 @@ pub const DRIVER_SYMBOLS: [&str; 32] = [
     "cuFuncSetAttribute",
     "cuLaunchKernel",
     "cuStreamCreate",
+    "cuStreamDestroy_v2",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
+    "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphUpload",
+    "cuGraphLaunch",
+    "cuGraphExecDestroy",
+    "cuGraphDestroy",
     "cuEventCreate",
+    "cuEventDestroy_v2",
     "cuEventRecord",
+    "cuEventSynchronize",
     "cuTensorMapEncodeTiled",
 ];
 
 /// An error of a driver call as the contract has it.
 pub(crate) fn failed(call: &str) -> impl FnOnce(DriverError) -> Error + '_ {
-    move |error| Error::Driver { backend: ID.into(), call: call.into(), source: Box::new(error) }
+    move |error| Error::Driver {
+        backend: ID.into(),
+        call: call.into(),
+        source: Box::new(Fault(error)),
+    }
 }
 
 fn unusable(call: &str, what: String) -> Error {

@@ -13,8 +13,9 @@ use crate::arguments::TemblorRegion;
 use crate::layers::single;
 use crate::memory::{Buffer, Pinned, record_event};
 use crate::module::{int, long};
-use crate::plan::{CudaPlan, zero_nodes};
+use crate::plan::CudaPlan;
 use crate::sys::failed;
+use crate::walls::zero_nodes;
 
 /// Elements that travel at a time.
 pub(crate) const STAGING: usize = 4 << 20;

@@ -1,69 +1,22 @@
 //! Every variant against the scheme in f64, on random fields. These need an NVIDIA device:
 //! `cargo test -p temblor-cuda -- --ignored`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::cast_possible_truncation,
-    reason = "helpers of tests: a failure is a failed test, and values are chosen as f32"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests: a failure is a failed test")]
 
+mod cases;
 mod oracle;
 
-use ndarray::{Array2, Array3};
+use cases::{FASTEST, cpml, download, minimod, problem, random, tables};
+use ndarray::Array3;
 use oracle::Oracle;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use temblor_backend::{
-    Backend, Field, PlanOptions, Propagator, ReceiverTable, Region, SourceTable,
-};
+use temblor_backend::{Backend, Field, PlanOptions, Region};
 use temblor_cuda::CudaBackend;
-use temblor_physics::{
-    AxisWeights, Boundaries, Boundary, Cpml, Face, Grid, Minimod, PointWeights, WaveProblem, cfl,
-};
-
-const FASTEST: f64 = 3000.0;
+use temblor_physics::{Boundaries, Boundary, Face, WaveProblem};
 
 /// Rounding of one step in units of the largest value, times the steps it adds up over.
 const BOUND_PER_STEP: f64 = 1e-6;
-
-fn cpml(cells: usize) -> Boundary {
-    Boundary::Cpml(Cpml { cells, r0: 1e-6, peak_hz: 12.0, vmax: FASTEST })
-}
-
-fn minimod(cells: usize) -> Boundary {
-    Boundary::Minimod(Minimod { cells, eta_peak: 0.3 })
-}
-
-fn problem(shape: [usize; 3], order: usize, boundaries: Boundaries) -> WaveProblem {
-    let grid = Grid::new(shape, [10.0, 12.0, 9.0], [0.0; 3]).unwrap();
-    let operator = temblor_physics::Operator::Direct { order };
-    let dt = 0.9 * cfl::largest_dt(&grid, &operator, FASTEST);
-    WaveProblem::builder(grid, dt).order(order).boundaries(boundaries).build().unwrap()
-}
-
-fn random(rng: &mut ChaCha8Rng, shape: [usize; 3], low: f64, high: f64) -> Array3<f64> {
-    Array3::from_shape_fn((shape[0], shape[1], shape[2]), |_| {
-        f64::from(rng.random_range(low..high) as f32)
-    })
-}
-
-fn tables(rng: &mut ChaCha8Rng, shape: [usize; 3], steps: usize) -> (SourceTable, ReceiverTable) {
-    let mut point = |wide: usize| {
-        let axes = shape.map(|n| {
-            let count = wide.min(n);
-            let first = rng.random_range(0..=n - count);
-            AxisWeights {
-                first,
-                weights: (0..count).map(|_| rng.random_range(-1.0..1.0)).collect(),
-            }
-        });
-        PointWeights { axes }
-    };
-    let sources = vec![point(8), point(1), point(8), point(3)];
-    let receivers = vec![point(8), point(1), point(2)];
-    let amplitudes = Array2::from_shape_fn((steps - 1, 4), |_| rng.random_range(-1e-3..1e-3));
-    (SourceTable { points: sources, amplitudes }, ReceiverTable { points: receivers })
-}
 
 /// Largest difference to the oracle, over the largest value, after `steps` steps from random fields;
 /// one per variant.
@@ -121,12 +74,6 @@ fn disagreement(backend: &CudaBackend, problem: &WaveProblem, steps: usize) -> V
             (plan.variant().name.clone(), worst)
         })
         .collect()
-}
-
-fn download(plan: &mut dyn Propagator, field: Field, shape: [usize; 3]) -> Array3<f64> {
-    let mut values = Array3::zeros((shape[0], shape[1], shape[2]));
-    plan.download(field, Region::whole(shape), values.view_mut().into()).unwrap();
-    values
 }
 
 /// Runs all variants of all problems and lists those beyond the bound.

@@ -1,9 +1,10 @@
 //! Machines without a driver, without a device, with an old or a broken driver: clean errors. Tiny
 //! stand-in libraries take the driver's place.
 
+mod standin;
+
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 use temblor_cuda::DRIVER_SYMBOLS;
 
@@ -22,24 +23,7 @@ fn probe() {
 
 /// Answer of `devices` with a stand-in for the driver built from C `source`, in `folder`.
 fn answer(folder: &Path, source: &str) -> String {
-    let file = folder.join("fake.c");
-    std::fs::write(&file, source).expect("the folder is writable");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-w", "-o"])
-        .arg(folder.join("libcuda.so.1"))
-        .arg(&file)
-        .status()
-        .expect("a C compiler");
-    assert!(built.success());
-    std::fs::copy(folder.join("libcuda.so.1"), folder.join("libcuda.so")).expect("a copy");
-    let output = Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "probe", "--ignored", "--nocapture"])
-        .env("LD_LIBRARY_PATH", folder)
-        .output()
-        .expect("this test starts");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
-    text
+    standin::run(folder, source, "probe", &[])
 }
 
 /// A driver that has all symbols but `without`, serves CUDA `version` and answers `status` to

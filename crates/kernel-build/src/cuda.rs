@@ -50,12 +50,27 @@ pub fn embed(workspace: &Path) -> Result<()> {
         let archs = architectures(stem);
         let blob = out.join(format!("{stem}.fatbin"));
         let stderr = compile(&nvcc, source, &include, &archs, &blob)?;
-        log.extend(resources::parse(stem, &stderr));
-        blobs.push((stem.to_owned(), archs));
+        let report = resources::parse(stem, &stderr);
+        let mut kernels: Vec<_> = report.iter().map(|entry| entry.kernel.clone()).collect();
+        kernels.sort();
+        kernels.dedup();
+        if kernels.is_empty() {
+            return Err(format!("{}: the assembler reports no kernel", source.display()));
+        }
+        log.extend(report);
+        blobs.push(Embedded { stem: stem.to_owned(), archs, kernels });
     }
     let log = serde_json::to_string_pretty(&log).map_err(|e| e.to_string())?;
     write(&out.join("resources.json"), &log)?;
     write(&out.join("kernels.rs"), &table(&nvcc.release, identity, &blobs))
+}
+
+/// A compiled file.
+struct Embedded {
+    stem: String,
+    archs: Vec<String>,
+    /// Entry points, sorted.
+    kernels: Vec<String>,
 }
 
 /// What a file is compiled for: `sm_*` for machine code, `compute_*` for PTX.
@@ -104,16 +119,16 @@ fn compile(
     }
 }
 
-fn table(compiler: &str, identity: u64, blobs: &[(String, Vec<String>)]) -> String {
+fn table(compiler: &str, identity: u64, blobs: &[Embedded]) -> String {
     let mut text = format!(
         "/// Compiler of the embedded kernels.\npub const COMPILER: &str = \"nvcc {compiler}\";\n\
          /// Hash of kernel sources and compiler.\npub const SOURCES: u64 = {identity:#x};\n\
          /// Embedded kernels, one entry per source file.\npub static BLOBS: &[Blob] = &[\n"
     );
-    for (stem, archs) in blobs {
+    for Embedded { stem, archs, kernels } in blobs {
         let _ = writeln!(
             text,
-            "    Blob {{ name: \"{stem}\", archs: &{archs:?}, bytes: \
+            "    Blob {{ name: \"{stem}\", archs: &{archs:?}, kernels: &{kernels:?}, bytes: \
              include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{stem}.fatbin\")) }},"
         );
     }

@@ -44,6 +44,7 @@ const PROGRAMS: &[Program] = &[
     ),
     program("tests/physics", &["-p", "temblor", "--features", "cuda", "--test", "physics"], false),
     program("tests/agreement", &["-p", "temblor-cuda", "--test", "agreement"], false),
+    program("tests/card", &["-p", "temblor-cuda", "--test", "card"], false),
 ];
 
 const fn program(at: &'static str, build: &'static [&'static str], timed: bool) -> Program {

@@ -2,9 +2,9 @@
 # Runs parts of a temblor bundle on a machine with a card. Usage: ./go.sh PART [ARGUMENT...]
 #   conformance             contract and agreement checks, every variant
 #   physics                 physics checks, every variant
-#   cuda [FILTER]           agreement with f64, graphs, footprint, faults
+#   cuda [FILTER]           agreement with f64, graphs, memory
 #   verify [ARGUMENT...]    temblor verify --backend cuda
-#   throughput [CASE [VARIANT]]
+#   throughput [CASE [VARIANT]] [--graph STEPS] [--branches]
 #   sanitizer [TOOL...]     compute-sanitizer on small runs: memcheck racecheck initcheck
 #   devices                 what temblor finds
 #   all                     conformance, physics, cuda
@@ -25,8 +25,11 @@ try() {
 conformance() { try tests/conformance cuda_ --nocapture "$@"; }
 physics() { try tests/physics cuda_ --nocapture "$@"; }
 
-# One thread: two tests would share the card and its memory. The fault comes in a process of its own.
-cuda() { try tests/agreement --ignored --test-threads=1 "$@"; }
+# One thread: two tests would share the card and its memory.
+cuda() {
+    try tests/agreement --ignored --test-threads=1 --nocapture "$@"
+    try tests/card --ignored --test-threads=1 --nocapture "$@"
+}
 
 sanitizer() {
     local tool=compute-sanitizer

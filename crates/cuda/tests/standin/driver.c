@@ -1,0 +1,145 @@
+/* A stand-in for the CUDA driver that runs on the host: memory is host memory, streams are done as
+ * they are queued, graphs are kept as lists and replayed. Of the kernels it plays two, so that the
+ * order of things can be seen: `record` writes its own count into every sample, `inject` prints the
+ * first amplitude. All others do nothing. Faults: after STANDIN_FAULT_AFTER runs of `record` every call
+ * answers STANDIN_FAULT, and copies no longer arrive.
+ * It shows which calls are made with what, never what a device computes. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint64_t address;
+typedef struct { char name[64]; } function;
+typedef struct { function* kernel; uint64_t values[8]; } launch;
+typedef struct { launch* list; int count; } graph;
+
+static int fault, recorded, injected, loaded, launches, graphs_run, devices = 1;
+static graph* capturing;
+
+static int answer(void) { return fault; }
+
+static void play(const launch* l) {
+  launches++;
+  if (!strcmp(l->kernel->name, "record")) {
+    float* samples = (float*)l->values[6];
+    for (int r = 0; r < (int)l->values[0]; r++) samples[r] = (float)recorded;
+    const char* after = getenv("STANDIN_FAULT_AFTER");
+    if (after && ++recorded >= atoi(after)) fault = atoi(getenv("STANDIN_FAULT"));
+    else if (!after) recorded++;
+  } else if (!strcmp(l->kernel->name, "inject")) {
+    printf("inject %d: %g\n", injected++, ((float*)l->values[5])[0]);
+  }
+}
+
+int cuInit(unsigned f) {
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  const char* n = getenv("STANDIN_DEVICES");
+  if (n) devices = atoi(n);
+  return 0;
+}
+int cuDriverGetVersion(int* v) { *v = 13000; return 0; }
+int cuGetErrorName(int e, const char** s) {
+  static char text[32];
+  snprintf(text, sizeof text, "CUDA_ERROR_%d", e);
+  *s = text;
+  return 0;
+}
+int cuGetErrorString(int e, const char** s) { *s = "as a stand-in says"; return 0; }
+int cuDeviceGet(int* d, int n) { *d = n; return 0; }
+int cuDeviceGetCount(int* n) { *n = devices; return 0; }
+int cuDeviceGetName(char* s, int n, int d) { snprintf(s, n, "stand-in %d", d); return 0; }
+int cuDeviceGetAttribute(int* v, int a, int d) {
+  *v = a == 75 ? 9 : a == 16 ? 132 : a == 97 ? 232448 : 0;
+  return 0;
+}
+int cuDeviceTotalMem_v2(size_t* n, int d) { *n = (size_t)8 << 30; return 0; }
+int cuDeviceCanAccessPeer(int* can, int a, int b) { *can = a + b == 1; return 0; }
+int cuDevicePrimaryCtxRetain(void** c, int d) { static int place[16]; *c = &place[d]; return 0; }
+int cuDevicePrimaryCtxRelease_v2(int d) { return 0; }
+static void* current;
+int cuCtxSetCurrent(void* c) { current = c; return 0; }
+int cuCtxGetCurrent(void** c) { *c = current; return 0; }
+int cuMemGetInfo_v2(size_t* f, size_t* t) { *f = *t = (size_t)8 << 30; return answer(); }
+int cuMemAlloc_v2(address* p, size_t n) { *p = (address)calloc(n, 1); return answer(); }
+int cuMemFree_v2(address p) { free((void*)p); return answer(); }
+int cuMemHostAlloc(void** p, size_t n, unsigned f) { *p = calloc(n, 1); return answer(); }
+int cuMemFreeHost(void* p) { free(p); return 0; }
+int cuMemcpyHtoDAsync_v2(address d, const void* s, size_t n, void* q) {
+  if (!fault) memcpy((void*)d, s, n);
+  return answer();
+}
+int cuMemcpyDtoHAsync_v2(void* d, address s, size_t n, void* q) {
+  if (!fault) memcpy(d, (void*)s, n);
+  return answer();
+}
+int cuMemcpyDtoDAsync_v2(address d, address s, size_t n, void* q) {
+  if (capturing) return 900;
+  if (!fault) memmove((void*)d, (void*)s, n);
+  return answer();
+}
+int cuMemsetD8Async(address d, unsigned char v, size_t n, void* q) {
+  if (!fault) memset((void*)d, v, n);
+  return answer();
+}
+int cuModuleLoadData(void** m, const void* image) {
+  printf("module %d\n", loaded++);
+  *m = malloc(1);
+  return answer();
+}
+int cuModuleUnload(void* m) { free(m); return 0; }
+int cuModuleGetFunction(function** f, void* m, const char* name) {
+  *f = calloc(1, sizeof **f);
+  strncpy((*f)->name, name, 63);
+  return answer();
+}
+int cuFuncSetAttribute(void* f, int a, int v) { return answer(); }
+int cuLaunchKernel(function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                   unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
+  launch l = {f, {0}};
+  if (!strcmp(f->name, "record")) {
+    l.values[0] = *(int32_t*)parameters[0];
+    for (int n = 1; n < 7; n++) l.values[n] = *(uint64_t*)parameters[n];
+  } else if (!strcmp(f->name, "inject")) {
+    l.values[0] = *(int32_t*)parameters[0];
+    for (int n = 1; n < 8; n++) l.values[n] = *(uint64_t*)parameters[n];
+  }
+  if (capturing) {
+    capturing->list = realloc(capturing->list, (capturing->count + 1) * sizeof l);
+    capturing->list[capturing->count++] = l;
+  } else if (!fault) {
+    play(&l);
+  }
+  return answer();
+}
+int cuStreamCreate(void** s, unsigned f) { *s = malloc(1); return answer(); }
+int cuStreamDestroy_v2(void* s) { free(s); return 0; }
+int cuStreamSynchronize(void* s) { return capturing ? 900 : answer(); }
+int cuStreamWaitEvent(void* s, void* e, unsigned f) { return answer(); }
+int cuStreamBeginCapture_v2(void* s, int mode) {
+  capturing = calloc(1, sizeof *capturing);
+  return answer();
+}
+int cuStreamEndCapture(void* s, graph** g) {
+  *g = capturing;
+  capturing = NULL;
+  return answer();
+}
+int cuGraphInstantiateWithFlags(graph** e, graph* g, unsigned long long f) {
+  printf("graph of %d launches\n", g->count);
+  *e = g;
+  return answer();
+}
+int cuGraphUpload(void* e, void* s) { return answer(); }
+int cuGraphLaunch(graph* e, void* s) {
+  for (int n = 0; n < e->count && !fault; n++) play(&e->list[n]);
+  printf("graph run %d\n", graphs_run++);
+  return answer();
+}
+int cuGraphExecDestroy(void* e) { return 0; }
+int cuGraphDestroy(graph* g) { free(g->list); free(g); return 0; }
+int cuEventCreate(void** e, unsigned f) { *e = malloc(1); return answer(); }
+int cuEventDestroy_v2(void* e) { free(e); return 0; }
+int cuEventRecord(void* e, void* s) { return answer(); }
+int cuEventSynchronize(void* e) { return answer(); }
+int cuTensorMapEncodeTiled() { return 0; }
