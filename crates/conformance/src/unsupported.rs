@@ -57,6 +57,7 @@ pub const UNSUPPORTED: &[Unsupported] = &[
     ),
     only_3d("cuda", "tma", TILES),
     only_3d("cuda", "fused2", TILES),
+    only_3d("cuda", "shared", TILES),
 ];
 
 /// The only orders that a variant has kernels for; checks over several orders run these.

@@ -50,7 +50,8 @@ pub(crate) struct Interior {
     step: TemblorStep,
     halo: [i32; 3],
     empty: bool,
-    baseline: String,
+    /// Entry point where `single` has none.
+    any_order: String,
     single: Option<Mapped>,
     fused: Option<Mapped>,
     /// The rim of the interior, which the layers' second step needs one step ahead.
@@ -63,13 +64,14 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
     let names: &[&str] = match variant {
         "fused2" => &["acoustic_iso_fused2", "acoustic_iso_tma", "acoustic_iso_plain_r4"],
         "tma" => &["acoustic_iso_tma"],
-        _ => return vec![baseline(problem)],
+        other => return vec![any_order(other, problem)],
     };
     names.iter().map(ToString::to_string).collect()
 }
 
-fn baseline(problem: &WaveProblem) -> String {
-    format!("acoustic_iso_baseline_r{}", problem.operator.radius())
+/// Entry point of a variant that has one per order.
+fn any_order(variant: &str, problem: &WaveProblem) -> String {
+    format!("acoustic_iso_{variant}_r{}", problem.operator.radius())
 }
 
 impl Interior {
@@ -95,7 +97,7 @@ impl Interior {
             step: TemblorStep { begin: part.begin.map(int), end: part.end.map(int), ..*whole },
             halo: layout.halo.map(int),
             empty: part.is_empty(),
-            baseline: baseline(problem),
+            any_order: any_order(variant, problem),
             single: single.then(|| mapped(TMA)).transpose()?,
             rim: boxes(&slabs(&part, &part.shrunk(4)), (1, 256)),
             tiling: fused.as_ref().map(|fused| Tiling {
@@ -129,7 +131,7 @@ impl Interior {
         }
         let step = fields.step(0, 1, 1);
         match &self.single {
-            None => kernels.baseline(stream, &self.baseline, &self.step, &step),
+            None => kernels.any_order(stream, &self.any_order, &self.step, &step),
             Some(mapped) => {
                 let maps = mapped.maps(fields);
                 kernels.tma(stream, &mapped.shape, &self.step, maps, &step, self.halo)

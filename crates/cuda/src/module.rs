@@ -124,8 +124,8 @@ impl Kernels {
         .map_err(failed(&format!("cuLaunchKernel({name})")))
     }
 
-    /// One step in the box of `step`, any order.
-    pub(crate) fn baseline(
+    /// One step in the box of `step`, any order, by a kernel with a thread per node or column.
+    pub(crate) fn any_order(
         &self,
         stream: &CudaStream,
         name: &str,
@@ -133,13 +133,19 @@ impl Kernels {
         fields: &StepFields,
     ) -> Result<()> {
         let extent: [usize; 3] = std::array::from_fn(|a| extent(step, a));
-        // Blocks along x take every 65535th plane: the limit of the grid's third dimension.
-        let grid = [extent[2].div_ceil(32), extent[1].div_ceil(8), extent[0].min(65535)];
         let arguments: [&dyn Argument; 5] =
             [step, &fields.current, &fields.previous, &fields.next, &fields.speed];
-        // SAFETY: signature of `acoustic_iso_baseline_r*`; the plan owns the fields, laid out as
-        // `step` says.
-        unsafe { self.launch(stream, name, grid, [32, 8, 1], 0, &arguments) }
+        // Blocks along x: of the baseline take every 65535th plane (the limit of the grid's third
+        // dimension), of the columns march at least 64.
+        let (block, along_x) = if name.starts_with("acoustic_iso_shared") {
+            ([32, 16, 1], (extent[0] / 64).clamp(1, 65535))
+        } else {
+            ([32, 8, 1], extent[0].min(65535))
+        };
+        let grid = [extent[2].div_ceil(32), extent[1].div_ceil(block[1] as usize), along_x];
+        // SAFETY: signature of `acoustic_iso_baseline_r*` and `acoustic_iso_shared_r*`; the plan
+        // owns the fields, laid out as `step` says.
+        unsafe { self.launch(stream, name, grid, block, 0, &arguments) }
     }
 
     /// One step in the layers.

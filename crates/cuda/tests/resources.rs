@@ -37,7 +37,7 @@ fn every_order_has_its_kernels() {
         return;
     }
     for radius in 1..=8 {
-        for family in ["baseline", "cpml", "minimod"] {
+        for family in ["baseline", "shared", "cpml", "minimod"] {
             let name = format!("acoustic_iso_{family}_r{radius}");
             assert!(all.iter().any(|r| r.kernel == name), "{name} is not in the log");
         }
