@@ -8,6 +8,7 @@ use crate::arguments::{TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorStep};
 use crate::layout::{Layout, NodeBox};
 use crate::memory::Buffer;
 use crate::module::{Kernels, StepFields, int, long};
+use crate::operator;
 
 /// Which layer a problem has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -331,17 +332,22 @@ pub(crate) fn whole_step(problem: &WaveProblem, layout: &Layout) -> TemblorStep 
     let Operator::Direct { .. } = problem.operator else { return step };
     let second = problem.operator.second_derivative();
     let first = problem.operator.first_derivative();
-    let mut centre = 0.0;
-    for axis in problem.grid.active_axes() {
+    let axes: Vec<_> = problem.grid.active_axes().collect();
+    let scaled = |axis: &Axis| {
+        let spacing = problem.grid.spacing[axis.index()];
+        second[1..].iter().map(|w| w / (spacing * spacing)).collect()
+    };
+    let (centre, weights) = operator::rounded(&axes.iter().map(scaled).collect::<Vec<_>>());
+    for (axis, weights) in axes.iter().zip(weights) {
         let a = axis.index();
-        let spacing = problem.grid.spacing[a];
-        for r in 0..second.len() {
-            step.second[a][r] = single(second[r] / (spacing * spacing));
-            step.first[a][r] = single(first[r] / spacing);
+        let sum: f64 = weights.iter().map(|&w| f64::from(w)).sum();
+        step.second[a][0] = single(-2.0 * sum);
+        step.second[a][1..second.len()].copy_from_slice(&weights);
+        for r in 0..first.len() {
+            step.first[a][r] = single(first[r] / problem.grid.spacing[a]);
         }
-        centre += second[0] / (spacing * spacing);
     }
-    step.centre = single(centre);
+    step.centre = centre;
     step
 }
 

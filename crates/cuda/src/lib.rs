@@ -14,6 +14,7 @@ mod layout;
 mod memory;
 mod module;
 mod modules;
+mod operator;
 mod plan;
 mod points;
 mod roof;
