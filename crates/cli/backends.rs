@@ -1,6 +1,7 @@
 //! The only place that names backends.
 
-use temblor_backend::Backend;
+use serde::Serialize;
+use temblor_backend::{Backend, DeviceInfo};
 use temblor_cpu::{CpuBackend, ReferenceBackend};
 use temblor_physics::WaveProblem;
 
@@ -13,25 +14,79 @@ struct Entry {
     /// Whether its memory is the host's.
     on_host: bool,
     open: fn() -> Opened,
+    list: fn() -> Result<Vec<Seen>, String>,
+}
+
+/// A device and the numbers of those of its backend whose memory it can access directly.
+#[derive(Debug, Clone, Serialize)]
+pub struct Listed {
+    /// What it is.
+    #[serde(flatten)]
+    pub info: DeviceInfo,
+    /// Direct access; runs use device 0.
+    pub peers: Vec<usize>,
+}
+
+/// A device, or why it cannot be used.
+pub type Seen = Result<Listed, String>;
+
+/// A known backend, and what it can use here.
+pub struct Known {
+    /// Its name.
+    pub name: &'static str,
+    /// One line on it.
+    pub about: &'static str,
+    /// The backend on its first device, or why it cannot be used.
+    pub backend: Opened,
+    /// All its devices, by number; empty if they cannot be counted.
+    pub devices: Vec<Seen>,
 }
 
 /// Known backends in the order in which `auto` tries them. A vendor's backend is one line with its
 /// `#[cfg(feature = ..)]` above `cpu`; `cpu-ref` is last since `cpu` always works.
 const BACKENDS: &[Entry] = &[
     #[cfg(feature = "cuda")]
-    Entry { name: "cuda", about: "NVIDIA cards", on_host: false, open: cuda },
-    Entry { name: "cpu", about: "tuned, all cores", on_host: true, open: cpu },
-    Entry { name: "cpu-ref", about: "plain loops, the oracle", on_host: true, open: cpu_ref },
+    Entry { name: "cuda", about: "NVIDIA cards", on_host: false, open: cuda, list: cuda_devices },
+    Entry {
+        name: "cpu",
+        about: "tuned, all cores",
+        on_host: true,
+        open: cpu,
+        list: || only(&CpuBackend::new()),
+    },
+    Entry {
+        name: "cpu-ref",
+        about: "plain loops, the oracle",
+        on_host: true,
+        open: cpu_ref,
+        list: || only(&ReferenceBackend::new()),
+    },
 ];
+
+#[expect(clippy::unnecessary_wraps, reason = "as the lists of vendors, which may fail")]
+fn only(backend: &dyn Backend) -> Result<Vec<Seen>, String> {
+    Ok(vec![Ok(Listed { info: backend.device().clone(), peers: Vec::new() })])
+}
 
 #[cfg(feature = "cuda")]
 fn cuda() -> Opened {
-    use std::error::Error;
-    let backend = temblor_cuda::CudaBackend::new(0).map_err(|error| match error.source() {
+    Ok(Box::new(temblor_cuda::CudaBackend::new(0).map_err(with_source)?))
+}
+
+#[cfg(feature = "cuda")]
+fn cuda_devices() -> Result<Vec<Seen>, String> {
+    let devices = temblor_cuda::devices().map_err(with_source)?;
+    let listed = |d: temblor_cuda::Listed| Listed { info: d.info, peers: d.peers };
+    Ok(devices.into_iter().map(|device| device.map(listed).map_err(with_source)).collect())
+}
+
+#[cfg(feature = "cuda")]
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn with_source(error: temblor_backend::Error) -> String {
+    match std::error::Error::source(&error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
-    })?;
-    Ok(Box::new(backend))
+    }
 }
 
 fn cpu() -> Opened {
@@ -63,10 +118,16 @@ pub fn names() -> Vec<&'static str> {
 /// A backend, or why it cannot be used.
 pub type Opened = Result<Box<dyn Backend>, String>;
 
-/// Every known backend: its name, one line on it, and the backend or why it cannot be used.
+/// Every known backend.
 #[must_use]
-pub fn all() -> Vec<(&'static str, &'static str, Opened)> {
-    BACKENDS.iter().map(|entry| (entry.name, entry.about, (entry.open)())).collect()
+pub fn all() -> Vec<Known> {
+    let known = |entry: &Entry| Known {
+        name: entry.name,
+        about: entry.about,
+        backend: (entry.open)(),
+        devices: (entry.list)().unwrap_or_default(),
+    };
+    BACKENDS.iter().map(known).collect()
 }
 
 /// Opens a backend; `auto` takes the first whose device works.

@@ -145,6 +145,7 @@ fn an_unknown_backend_is_refused_with_the_known_ones() {
     let folder = Folder::with(SMALL);
     folder.temblor(&["run", "run.toml", "--backend", "abacus"]).says(3, &["abacus", "cpu-ref"]);
     folder.temblor(&["run", "run.toml", "--variant", "magic"]).says(3, &["magic", "blocked"]);
+    folder.temblor(&["verify", "--backend", "cpu", "--variant", "magic"]).says(3, &["magic"]);
 }
 
 #[test]

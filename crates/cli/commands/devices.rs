@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::backends;
+use crate::backends::{self, Seen};
 
 /// Arguments of `temblor devices`.
 #[derive(Debug, Args)]
@@ -20,38 +20,80 @@ pub fn run(args: &DevicesArgs) -> anyhow::Result<()> {
     if args.json {
         let list: Vec<_> = backends::all()
             .into_iter()
-            .map(|(name, about, backend)| match backend {
-                Ok(backend) => serde_json::json!({
-                    "backend": name,
-                    "about": about,
-                    "device": backend.device(),
-                    "capabilities": backend.capabilities(),
-                }),
-                Err(why) => serde_json::json!({ "backend": name, "about": about, "unusable": why }),
+            .map(|known| {
+                let devices: Vec<_> = known.devices.iter().map(device_json).collect();
+                let mut entry = serde_json::json!({
+                    "backend": known.name,
+                    "about": known.about,
+                    "devices": devices,
+                });
+                match &known.backend {
+                    Ok(backend) => {
+                        entry["device"] = serde_json::json!(backend.device());
+                        entry["capabilities"] = serde_json::json!(backend.capabilities());
+                    }
+                    Err(why) => entry["unusable"] = why.as_str().into(),
+                }
+                entry
             })
             .collect();
         println!("{}", serde_json::to_string_pretty(&list)?);
         return Ok(());
     }
-    for (name, about, backend) in backends::all() {
-        println!("{name}: {about}");
-        match backend {
-            Ok(backend) => {
-                let (device, can) = (backend.device(), backend.capabilities());
-                let gib = device.memory as f64 / f64::from(1 << 30);
-                println!("  device       {} ({}), {}", device.name, device.arch, device.driver);
-                println!("  memory       {gib:.1} GiB");
-                println!("  units        {}", device.units);
-                println!("  equations    {}", words(&can.equations));
-                println!("  arithmetic   {}", words(&can.arithmetics));
-                println!("  boundaries   {}", words(&can.boundaries));
-                println!("  orders       {} to {}, even", can.orders.0, can.orders.1);
-                println!("  variants     {}", can.variants.join(", "));
-            }
-            Err(why) => println!("  cannot be used: {why}"),
+    for known in backends::all() {
+        println!("{}: {}", known.name, known.about);
+        if let Err(why) = &known.backend {
+            println!("  cannot be used: {why}");
+        }
+        // With one device the line above has said it.
+        if known.backend.is_ok() || known.devices.len() > 1 {
+            print_devices(&known.devices);
+        }
+        if let Ok(backend) = &known.backend {
+            let can = backend.capabilities();
+            println!("  equations    {}", words(&can.equations));
+            println!("  arithmetic   {}", words(&can.arithmetics));
+            println!("  boundaries   {}", words(&can.boundaries));
+            println!("  orders       {} to {}, even", can.orders.0, can.orders.1);
+            println!("  variants     {}", can.variants.join(", "));
         }
     }
     Ok(())
+}
+
+fn device_json(device: &Seen) -> serde_json::Value {
+    match device {
+        Ok(device) => serde_json::json!(device),
+        Err(why) => serde_json::json!({ "unusable": why }),
+    }
+}
+
+/// Devices with their numbers if there are several; runs use the first.
+fn print_devices(devices: &[Seen]) {
+    let several = devices.len() > 1;
+    for (n, device) in devices.iter().enumerate() {
+        let label = if several { format!("device {n}") } else { "device".into() };
+        let device = match device {
+            Ok(device) => device,
+            Err(why) => {
+                println!("  {label:12} cannot be used: {why}");
+                continue;
+            }
+        };
+        let info = &device.info;
+        println!("  {label:12} {} ({}), {}", info.name, info.arch, info.driver);
+        println!("  memory       {:.1} GiB", info.memory as f64 / f64::from(1 << 30));
+        println!("  units        {}", info.units);
+        if several {
+            let peers: Vec<_> = device.peers.iter().map(ToString::to_string).collect();
+            let none = "none: copies between devices go through the host";
+            let list = if peers.is_empty() { none.into() } else { peers.join(", ") };
+            println!("  P2P with     {list}");
+        }
+    }
+    if several {
+        println!("  runs use     device 0");
+    }
 }
 
 /// Names as run files spell them.

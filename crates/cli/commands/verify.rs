@@ -25,7 +25,7 @@ pub struct VerifyArgs {
 /// Runs the checks and prints the table; whether all passed.
 ///
 /// # Errors
-/// [`Failure::BadInput`] if the backend has no variant of that name. A failed check is not an error.
+/// [`Failure::Unsupported`] if the backend has no variant of that name. A failed check is not an error.
 pub fn run(args: &VerifyArgs, backend: &dyn Backend) -> anyhow::Result<bool> {
     let (device, offered) = (backend.device(), &backend.capabilities().variants);
     let variants = match &args.backend.variant {
@@ -33,7 +33,7 @@ pub fn run(args: &VerifyArgs, backend: &dyn Backend) -> anyhow::Result<bool> {
             let names = offered.join(", ");
             let message =
                 format!("backend `{}` has no variant `{name}`; it has: {names}", device.backend);
-            return Err(Failure::BadInput(message).into());
+            return Err(Failure::Unsupported(message).into());
         }
         Some(name) => vec![name.clone()],
         None => offered.clone(),

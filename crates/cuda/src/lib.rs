@@ -29,7 +29,7 @@ mod walls;
 pub use backend::CudaBackend;
 pub use graph::Queueing;
 pub use roof::one_step_roof;
-pub use sys::{DRIVER_SYMBOLS, devices};
+pub use sys::{DRIVER_SYMBOLS, Listed, devices};
 
 /// Backend id.
 pub const ID: &str = "cuda";

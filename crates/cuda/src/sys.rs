@@ -167,12 +167,49 @@ pub(crate) fn describe(context: &CudaContext) -> Result<DeviceInfo> {
     })
 }
 
-/// All CUDA devices of this machine.
+/// A device of this machine and its neighbours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// What it is.
+    pub info: DeviceInfo,
+    /// Numbers of the devices whose memory it can access directly (P2P).
+    pub peers: Vec<usize>,
+}
+
+/// All CUDA devices of this machine, by number; one that cannot be used does not hide the others.
 ///
 /// # Errors
 /// [`Error::Driver`] that says what is missing: driver, a new enough one, or a device.
-pub fn devices() -> Result<Vec<DeviceInfo>> {
+pub fn devices() -> Result<Vec<Result<Listed>>> {
     initialise()?;
     let count = CudaContext::device_count().map_err(failed("cuDeviceGetCount"))?;
-    (0..usize::try_from(count).unwrap_or(0)).map(|n| describe(&*open(n)?)).collect()
+    let contexts: Vec<_> = (0..usize::try_from(count).unwrap_or(0)).map(open).collect();
+    let listed = |n: usize, context: &CudaContext| {
+        let mut peers = Vec::new();
+        for (m, other) in contexts.iter().enumerate() {
+            if let Ok(other) = other
+                && m != n
+                && can_access(context, other)?
+            {
+                peers.push(m);
+            }
+        }
+        Ok(Listed { info: describe(context)?, peers })
+    };
+    let all = contexts.iter().enumerate().map(|(n, context)| match context {
+        Ok(context) => listed(n, context),
+        // The error cannot be cloned: the device is asked again.
+        Err(_) => open(n).and_then(|context| listed(n, &context)),
+    });
+    Ok(all.collect())
+}
+
+/// Whether a device can access another one's memory directly.
+fn can_access(from: &CudaContext, to: &CudaContext) -> Result<bool> {
+    let mut can = 0;
+    // SAFETY: the first argument is a valid place for an int, the devices are open.
+    let status =
+        unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, from.cu_device(), to.cu_device()) };
+    status.result().map_err(failed("cuDeviceCanAccessPeer"))?;
+    Ok(can != 0)
 }

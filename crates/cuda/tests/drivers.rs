@@ -13,7 +13,14 @@ use temblor_cuda::DRIVER_SYMBOLS;
 #[ignore = "run by the other tests"]
 fn probe() {
     match temblor_cuda::devices() {
-        Ok(devices) => println!("answer: {} devices", devices.len()),
+        Ok(devices) => {
+            for device in devices {
+                match device {
+                    Ok(d) => println!("answer: {} {} {:?}", d.info.name, d.info.arch, d.peers),
+                    Err(error) => println!("answer: {error}"),
+                }
+            }
+        }
         Err(error) => {
             let source = std::error::Error::source(&error).map(ToString::to_string);
             println!("answer: {error}: {}", source.unwrap_or_default());
@@ -73,4 +80,24 @@ fn a_library_that_is_no_driver_is_an_error_and_no_panic() {
     let folder = tempfile::tempdir().expect("a folder");
     let answer = answer(folder.path(), "int nothing() { return 0; }");
     assert!(answer.contains("the driver lacks"), "{answer}");
+}
+
+#[test]
+fn every_device_is_listed_with_its_peers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = include_str!("standin/driver.c");
+    let answer = standin::run(folder.path(), source, "probe", &[("STANDIN_DEVICES", "3")]);
+    for line in ["stand-in 0 sm_90 [1]", "stand-in 1 sm_90 [0]", "stand-in 2 sm_90 []"] {
+        assert!(answer.contains(line), "{answer}");
+    }
+}
+
+#[test]
+fn a_lost_device_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = include_str!("standin/driver.c");
+    let settings = [("STANDIN_DEVICES", "2"), ("STANDIN_LOST_DEVICE", "0")];
+    let answer = standin::run(folder.path(), source, "probe", &settings);
+    assert!(answer.contains("cuDevicePrimaryCtxRetain failed"), "{answer}");
+    assert!(answer.contains("stand-in 1 sm_90 []"), "{answer}");
 }

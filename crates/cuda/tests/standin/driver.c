@@ -3,6 +3,7 @@
  * order of things can be seen: `record` writes its own count into every sample, `inject` prints the
  * first amplitude. All others do nothing. Faults: after STANDIN_FAULT_AFTER runs of `record` every call
  * answers STANDIN_FAULT, and copies no longer arrive.
+ * STANDIN_DEVICES devices, of which STANDIN_LOST_DEVICE cannot be opened.
  * It shows which calls are made with what, never what a device computes. */
 #include <stdint.h>
 #include <stdio.h>
@@ -55,7 +56,12 @@ int cuDeviceGetAttribute(int* v, int a, int d) {
 }
 int cuDeviceTotalMem_v2(size_t* n, int d) { *n = (size_t)8 << 30; return 0; }
 int cuDeviceCanAccessPeer(int* can, int a, int b) { *can = a + b == 1; return 0; }
-int cuDevicePrimaryCtxRetain(void** c, int d) { static int place[16]; *c = &place[d]; return 0; }
+int cuDevicePrimaryCtxRetain(void** c, int d) {
+  static int place[16];
+  const char* lost = getenv("STANDIN_LOST_DEVICE");
+  *c = &place[d];
+  return lost && atoi(lost) == d ? 46 : 0;
+}
 int cuDevicePrimaryCtxRelease_v2(int d) { return 0; }
 static void* current;
 int cuCtxSetCurrent(void* c) { current = c; return 0; }
