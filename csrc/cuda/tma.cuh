@@ -52,6 +52,16 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, uint6
       : "memory");
 }
 
+// `bytes`, a multiple of 16, from 16 B aligned global memory.
+__device__ __forceinline__ void copy_bytes(void* to, const float* from, uint32_t bytes,
+                                           uint64_t* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier))
+      : "memory");
+}
+
 // 16 B by the thread's own asynchronous copy.
 __device__ __forceinline__ void copy_async(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)

@@ -55,6 +55,7 @@ pub const UNSUPPORTED: &[Unsupported] = &[
         "wavefront2",
         "its tiles lie along y; a 2-D problem fits the cache and takes `blocked`",
     ),
+    only_3d("cuda", "wide", TILES),
     only_3d("cuda", "tma", TILES),
     only_3d("cuda", "fused2", TILES),
     only_3d("cuda", "shared", TILES),
@@ -78,4 +79,5 @@ const fn order_eight(variant: &'static str) -> OnlyOrders {
 }
 
 /// Variants that leave orders out; any other must list every order from 2 to 16.
-pub const ONLY_ORDERS: &[OnlyOrders] = &[order_eight("tma"), order_eight("fused2")];
+pub const ONLY_ORDERS: &[OnlyOrders] =
+    &[order_eight("wide"), order_eight("tma"), order_eight("fused2")];

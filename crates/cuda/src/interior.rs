@@ -1,5 +1,5 @@
-//! How the interior is stepped: by a plain kernel, by tiles fed by tensor copies, or by two fused
-//! steps with single ones for what remains.
+//! How the interior is stepped: by a plain kernel, by tiles fed by tensor copies or by rows, or by two
+//! fused steps with single ones for what remains.
 
 use cudarc::driver::CudaStream;
 use temblor_backend::Result;
@@ -8,10 +8,12 @@ use temblor_physics::WaveProblem;
 use crate::arguments::{TemblorBoxes, TemblorFused, TemblorStep, TemblorTiles};
 use crate::fields::Fields;
 use crate::layers::boxes;
-use crate::layout::{Layout, NodeBox, slabs};
+use crate::layout::{Layout, slabs};
 use crate::module::{Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
 use crate::points::{Sources, Tiling};
+use crate::tiles::{Spread, spread};
 use crate::variants::{FUSED_SHARED, TMA_SHARED};
+use crate::wide::{self, Wide};
 
 /// A kernel with the maps of all fields that it copies from.
 #[derive(Debug)]
@@ -43,6 +45,17 @@ impl Mapped {
     }
 }
 
+/// The kernel of one step.
+#[derive(Debug)]
+enum Single {
+    /// By name; there is one per order.
+    AnyOrder(String),
+    /// Tiles fed by tensor copies.
+    Tma(Mapped),
+    /// Wide tiles fed by rows.
+    Wide(Wide),
+}
+
 /// The interior's kernels.
 #[derive(Debug)]
 pub(crate) struct Interior {
@@ -50,9 +63,7 @@ pub(crate) struct Interior {
     step: TemblorStep,
     halo: [i32; 3],
     empty: bool,
-    /// Entry point where `single` has none.
-    any_order: String,
-    single: Option<Mapped>,
+    single: Single,
     fused: Option<Mapped>,
     /// The rim of the interior, which the layers' second step needs one step ahead.
     rim: TemblorBoxes,
@@ -64,6 +75,7 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
     let names: &[&str] = match variant {
         "fused2" => &["acoustic_iso_fused2", "acoustic_iso_tma", "acoustic_iso_plain_r4"],
         "tma" => &["acoustic_iso_tma"],
+        "wide" => &wide::NAMES,
         other => return vec![any_order(other, problem)],
     };
     names.iter().map(ToString::to_string).collect()
@@ -87,18 +99,21 @@ impl Interior {
     ) -> Result<Self> {
         let part = layout.interior;
         let mapped = |shape: TmaShape| {
-            let (tiles, blocks) = spread(&part, shape.tile, shape.ramp, units);
+            let Spread { tiles, blocks, .. } = spread(&part, shape.tile, shape.ramp, units);
             Mapped::new(TmaShape { tiles, blocks, ..shape }, kernels, layout, fields)
         };
         let fuses = variant == "fused2";
-        let single = fuses || variant == "tma";
+        let single = match variant {
+            "tma" | "fused2" => Single::Tma(mapped(TMA)?),
+            "wide" => Single::Wide(Wide::new(kernels, layout, units)?),
+            other => Single::AnyOrder(any_order(other, problem)),
+        };
         let fused = fuses.then(|| mapped(FUSED2)).transpose()?;
         Ok(Self {
             step: TemblorStep { begin: part.begin.map(int), end: part.end.map(int), ..*whole },
             halo: layout.halo.map(int),
             empty: part.is_empty(),
-            any_order: any_order(variant, problem),
-            single: single.then(|| mapped(TMA)).transpose()?,
+            single,
             rim: boxes(&slabs(&part, &part.shrunk(4)), (1, 256)),
             tiling: fused.as_ref().map(|fused| Tiling {
                 interior: part,
@@ -131,8 +146,9 @@ impl Interior {
         }
         let step = fields.step(0, 1, 1);
         match &self.single {
-            None => kernels.any_order(stream, &self.any_order, &self.step, &step),
-            Some(mapped) => {
+            Single::AnyOrder(name) => kernels.any_order(stream, name, &self.step, &step),
+            Single::Wide(wide) => wide.step(stream, kernels, &self.step, &step),
+            Single::Tma(mapped) => {
                 let maps = mapped.maps(fields);
                 kernels.tma(stream, &mapped.shape, &self.step, maps, &step, self.halo)
             }
@@ -209,87 +225,3 @@ const NO_TILES: TemblorTiles = TemblorTiles {
     rest_tiles: 0,
     rest_planes: 0,
 };
-
-/// Planes that a block marches at most: blocks that drift apart no longer meet in L2.
-const FARTHEST: usize = 400;
-
-/// Spreads the tiles of a box over `units` multiprocessors, one block each: as many tiles as fill
-/// all of them march far, the rest is cut so that it fills them too. Gives the number of blocks.
-fn spread(part: &NodeBox, tile: [usize; 2], ramp: usize, units: usize) -> (TemblorTiles, usize) {
-    let units = units.max(1);
-    let tiles_z = part.extent(2).div_ceil(tile[1]);
-    let tiles = part.extent(1).div_ceil(tile[0]) * tiles_z;
-    let extent = part.extent(0);
-    let full = tiles / units * units;
-    let planes = extent.div_ceil(extent.div_ceil(FARTHEST).max(1)).max(1);
-    let full_blocks = full * extent.div_ceil(planes);
-    let rest = tiles - full;
-    let rest_planes = balanced_planes(rest, extent, units, ramp).max(1);
-    let spread = TemblorTiles {
-        tiles_z: int(tiles_z),
-        full_tiles: int(full),
-        full_blocks: int(full_blocks),
-        planes: int(planes),
-        rest_tiles: int(rest),
-        rest_planes: int(rest_planes),
-    };
-    (spread, full_blocks + rest * extent.div_ceil(rest_planes))
-}
-
-/// Planes per block such that the last wave of blocks is as full as may be.
-fn balanced_planes(tiles: usize, planes: usize, units: usize, ramp: usize) -> usize {
-    let cost = |chunk: usize| {
-        let waves = (tiles * planes.div_ceil(chunk)).div_ceil(units);
-        (waves * (chunk + ramp)) as f64
-    };
-    (1..=planes.div_ceil(16))
-        .map(|chunks| planes.div_ceil(chunks))
-        .min_by(|&a, &b| cost(a).total_cmp(&cost(b)))
-        .unwrap_or(planes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cube(nodes: usize) -> NodeBox {
-        NodeBox { begin: [0; 3], end: [nodes; 3] }
-    }
-
-    #[test]
-    fn every_plane_of_every_tile_has_one_block() {
-        for nodes in [5, 64, 208, 464, 752, 800, 1024] {
-            for tile in [[64, 64], [24, 56]] {
-                let (t, blocks) = spread(&cube(nodes), tile, 4, 132);
-                let tiles = nodes.div_ceil(tile[0]) * nodes.div_ceil(tile[1]);
-                let mut planes = vec![0; tiles];
-                for block in 0..int(blocks) {
-                    let (tile, chunk, size) = if block < t.full_blocks {
-                        (block % t.full_tiles, block / t.full_tiles, t.planes)
-                    } else {
-                        let b = block - t.full_blocks;
-                        (t.full_tiles + b % t.rest_tiles, b / t.rest_tiles, t.rest_planes)
-                    };
-                    let first = chunk * size;
-                    assert!(first < int(nodes));
-                    planes[usize::try_from(tile).unwrap()] +=
-                        (first + size).min(int(nodes)) - first;
-                }
-                assert!(planes.iter().all(|&n| n == int(nodes)), "{nodes} {tile:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn multiprocessors_have_about_equal_work() {
-        for nodes in [464, 752, 768, 1024] {
-            let (t, _) = spread(&cube(nodes), [24, 56], 8, 132);
-            let rounds = t.full_tiles / 132;
-            let chunks = (int(nodes) + t.rest_planes - 1) / t.rest_planes.max(1);
-            let rest = (t.rest_tiles * chunks + 131) / 132 * t.rest_planes;
-            let tiles = nodes.div_ceil(24) * nodes.div_ceil(56);
-            let ideal = (tiles * nodes) as f64 / 132.0;
-            assert!(f64::from(rounds * int(nodes) + rest) < 1.08 * ideal, "{nodes}");
-        }
-    }
-}

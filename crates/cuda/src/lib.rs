@@ -22,9 +22,11 @@ mod samples;
 mod state;
 mod steps;
 mod sys;
+mod tiles;
 mod transfer;
 mod variants;
 mod walls;
+mod wide;
 
 pub use backend::CudaBackend;
 pub use graph::Queueing;

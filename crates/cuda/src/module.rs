@@ -242,6 +242,26 @@ impl Kernels {
         }
     }
 
+    /// One step in the box of `step` by wide tiles; `row_end` is one past a row's last element,
+    /// counted from node 0.
+    pub(crate) fn wide(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        blocks: usize,
+        shared: usize,
+        step: &TemblorStep,
+        tiles: &TemblorTiles,
+        fields: &StepFields,
+        row_end: i32,
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 6] =
+            [step, tiles, &fields.current, &fields.next, &fields.speed, &row_end];
+        // SAFETY: signature of `acoustic_iso_wide_z*`; the plan owns the fields, whose p- is the
+        // result's place, and rows end where `row_end` says.
+        unsafe { self.launch(stream, name, [blocks, 1, 1], [512, 1, 1], shared, &arguments) }
+    }
+
     /// Records a sample per receiver.
     pub(crate) fn record(
         &self,

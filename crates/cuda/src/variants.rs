@@ -5,6 +5,7 @@ use temblor_physics::{Arithmetic, Axis, Equation, Operator, WaveProblem};
 
 use crate::ID;
 use crate::layout::Layout;
+use crate::wide;
 
 /// Dynamic shared memory of `acoustic_iso_tma`, bytes; the kernel's `Shared`.
 pub(crate) const TMA_SHARED: usize =
@@ -12,9 +13,6 @@ pub(crate) const TMA_SHARED: usize =
 
 /// Dynamic shared memory of `acoustic_iso_fused2`, bytes; the kernel's `Shared`.
 pub(crate) const FUSED_SHARED: usize = 8 * 72 * 40 * 4 + (5 + 7 + 3) * 64 * 32 * 4 + (8 + 3) * 8;
-
-/// Fewest nodes for which fused steps are preferred.
-const FUSED_FROM: u64 = 400_000_000;
 
 /// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know
 /// about images.
@@ -35,7 +33,7 @@ pub(crate) struct Limits {
 }
 
 /// All names, best first.
-pub(crate) const NAMES: [&str; 4] = ["fused2", "tma", "baseline", "shared"];
+pub(crate) const NAMES: [&str; 5] = ["wide", "fused2", "tma", "baseline", "shared"];
 
 /// Variants for a problem, preferred first.
 pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>> {
@@ -55,18 +53,19 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     let flops = flops(problem, order);
     let mut variants = Vec::new();
     let tuned = limits.capability >= 90 && order == 8 && problem.grid.active(Axis::Y);
+    if tuned && limits.shared >= wide::SHARED {
+        let about = "wide tiles marched along x, p by rows of bulk copies, partial sums (sm_90)";
+        // Terms along x and y are added one by one, not in pairs: one more operation per pair.
+        variants.push(Variant::new("wide", about, 16.0, flops + 8.0, 1));
+    }
     if tuned && limits.shared >= TMA_SHARED {
         let about = "64x64 tiles marched along x, every stream by bulk tensor copies (sm_90)";
         variants.push(Variant::new("tma", about, 16.0, flops, 1));
     }
     if tuned && limits.shared >= FUSED_SHARED {
         let about = "two steps on chip in 56x24 tiles, every stream by bulk tensor copies (sm_90)";
-        let fused = Variant::new("fused2", about, 10.0, flops, 2);
-        // Measured on an H200 (docs/cuda-h200.md): ahead from 768^3 on, and only without layers and
-        // walls, whose nodes it steps one by one and whose rim it computes twice.
-        let bare = layout(problem, "fused2").layers.is_empty();
-        let first = bare && problem.grid.points() >= FUSED_FROM;
-        variants.insert(if first { 0 } else { variants.len() }, fused);
+        // Behind the one-step kernels on an H200 at every size (docs/cuda-h200.md).
+        variants.push(Variant::new("fused2", about, 10.0, flops, 2));
     }
     let about = "a thread per node, any order and shape";
     variants.push(Variant::new("baseline", about, 16.0, flops, 1));

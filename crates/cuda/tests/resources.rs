@@ -4,7 +4,12 @@ use temblor_cuda::{BLOBS, RESOURCES};
 use temblor_kernel_build::resources::Resources;
 
 /// Kernels tuned for a device: those must not spill.
-const TUNED: [&str; 4] = [
+const TUNED: [&str; 9] = [
+    "acoustic_iso_wide_z128",
+    "acoustic_iso_wide_z160",
+    "acoustic_iso_wide_z192",
+    "acoustic_iso_wide_z224",
+    "acoustic_iso_wide_z256",
     "acoustic_iso_tma",
     "acoustic_iso_fused2",
     "acoustic_iso_cpml_order8",

@@ -1,0 +1,223 @@
+// Isotropic acoustics, one leapfrog step, order 8 in space, wide tiles: rows of p by bulk copies,
+// p- and v straight into registers, partial sums along x.
+// p+ = 2p - p- + dt^2 c^2 lap(p); weights by Fornberg (1988), from the host.
+// Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo 4; the box's first node lies on 128 B.
+// Any box; tiles on its far edges are cut. next may be prev: a thread reads p- at its own nodes only.
+// Tile TZ along z, TY = 2 (512 / (TZ / 4)) along y, marched along x; a thread owns 2 rows of 4 nodes.
+// A plane of p, (TZ + 8) x (TY + 8), is in shared memory from its arrival on for one round: its sums
+// in the plane start a Laplacian, and it adds its term along x to the four that wait for it. Four
+// planes of p and four of waiting sums are in registers. Ring of 4 planes: 81 to 102 KiB shared, one
+// block of 512 threads per SM.
+// Wide rows need few requests to L2: 4 nodes beside 64 cost a request each, as a line of 32 does.
+// On an H200 at 1024^3, Gpts/s: TZ 128 246, 256 238, 64 (72 rows to copy) 176; p- and v asked for in
+// the round that needs them 198; by tensor copies with cp.async beside them (acoustic_iso_tma) 221;
+// rings of 3 and 6 planes within 1 %.
+// sm_90, CUDA >= 12.0. 16 B and 49 flop per point; 17.4 B (TZ 128) to 18.4 B (256) between L2 and SM.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "acoustic_iso.cuh"
+#include "tiles.cuh"
+#include "tma.cuh"
+
+namespace {
+
+using namespace temblor;
+
+constexpr int R = 4, ROWS = 2, THREADS = 512, RING = 4;
+
+template <int TZ>
+struct Tile {
+  static constexpr int LANES = TZ / 4, LINES = THREADS / LANES, TY = LINES * ROWS;
+  static constexpr int PZ = TZ + 2 * R, PY = TY + 2 * R;
+  // Planes start on 128 B.
+  static constexpr int PLANE = (PZ * PY + 31) / 32 * 32;
+  static_assert(PY <= 64, "a warp copies two rows per lane at most");
+};
+
+__device__ __forceinline__ float4 load4(const float* p) {
+  return *reinterpret_cast<const float4*>(p);
+}
+
+__device__ __forceinline__ float4 zero4() { return make_float4(0.0f, 0.0f, 0.0f, 0.0f); }
+
+__device__ __forceinline__ float4 fma4(float w, const float4& a, const float4& acc) {
+  return make_float4(fma_rn(w, a.x, acc.x), fma_rn(w, a.y, acc.y), fma_rn(w, a.z, acc.z),
+                     fma_rn(w, a.w, acc.w));
+}
+
+__device__ __forceinline__ float4 leap4(const float4& p, const float4& prev, const float4& v,
+                                        const float4& lap) {
+  return make_float4(leap(p.x, prev.x, v.x, lap.x), leap(p.y, prev.y, v.y, lap.y),
+                     leap(p.z, prev.z, v.z, lap.z), leap(p.w, prev.w, v.w, lap.w));
+}
+
+// Stores four nodes, of which the first `count` exist.
+__device__ __forceinline__ void store4(float* to, const float4& value, int count) {
+  if (count >= 4) {
+    *reinterpret_cast<float4*>(to) = value;
+  } else {
+    to[0] = value.x;
+    if (count > 1) to[1] = value.y;
+    if (count > 2) to[2] = value.z;
+  }
+}
+
+// The centre and the taps along z of four nodes.
+__device__ __forceinline__ float4 along_z(const TemblorStep& s, const float4& low,
+                                          const float4& mid, const float4& high) {
+  const float line[12] = {low.x, low.y, low.z,  low.w,  mid.x,  mid.y,
+                          mid.z, mid.w, high.x, high.y, high.z, high.w};
+  float sum[4];
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    sum[e] = mul(s.centre, line[4 + e]);
+#pragma unroll
+    for (int r = 1; r <= R; ++r)
+      sum[e] = pair(s.second[2][r], line[4 + e - r], line[4 + e + r], sum[e]);
+  }
+  return make_float4(sum[0], sum[1], sum[2], sum[3]);
+}
+
+template <int TZ>
+__device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTiles& tiles,
+                                          const float* __restrict__ p, float* next,
+                                          const float* __restrict__ speed, int32_t row_end) {
+  using T = Tile<TZ>;
+  extern __shared__ __align__(128) float ring[];
+  uint64_t* full = reinterpret_cast<uint64_t*>(ring + RING * T::PLANE);
+  const March march = march_of(s, tiles);
+  const int i0 = march.i0, count = march.i1 - i0, planes = count + 2 * R;
+  const int k0 = s.begin[2] + march.tile % tiles.tiles_z * TZ;
+  const int j0 = s.begin[1] + march.tile / tiles.tiles_z * T::TY;
+  const int thread = int(threadIdx.x);
+  if (thread == 0) {
+    for (int n = 0; n < RING; ++n) barrier_init(&full[n], 1);
+    barrier_init_fence();
+  }
+  __syncthreads();
+
+  // What exists of a plane; the rest of its place in the ring is never given out.
+  const int rows = min(T::PY, s.end[1] + R - (j0 - R));
+  const uint32_t row_bytes = 4 * uint32_t(min(T::PZ, row_end - (k0 - R)));
+  const float* corner =
+      p + int64_t(i0 - R) * s.stride_x + int64_t(j0 - R) * s.stride_y + k0 - R;
+  // By the first warp: plane q, counted from i0 - R, lies in slot q % RING.
+  auto fetch = [&](int q) {
+    if (thread == 0) barrier_expect(&full[q % RING], uint32_t(rows) * row_bytes);
+    __syncwarp();
+    for (int row = thread; row < rows; row += 32)
+      copy_bytes(ring + q % RING * T::PLANE + row * T::PZ,
+                 corner + q * s.stride_x + row * s.stride_y, row_bytes, &full[q % RING]);
+  };
+  if (thread < 32)
+    for (int q = 0; q < min(RING, planes); ++q) fetch(q);
+
+  // Threads beyond the last whole line of lanes work on the first one and give nothing out.
+  const bool spare = thread >= T::LANES * T::LINES;
+  const int z = spare ? 0 : thread % T::LANES * 4, y = spare ? 0 : thread / T::LANES * ROWS;
+  const int own = (y + R) * T::PZ + z + R;
+  const int k = k0 + z, j = j0 + y;
+  const int in_row = s.end[2] - k;
+  int given[ROWS];
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row)
+    given[row] = spare || j + row >= s.end[1] || in_row < 0 ? 0 : in_row;
+
+  // past[r]: plane q - 1 - r; waiting[r]: the sum of plane q - 1 - r without the planes from q on.
+  float4 past[R][ROWS], waiting[R][ROWS], before[ROWS], v[ROWS];
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row) {
+    before[row] = v[row] = zero4();
+#pragma unroll
+    for (int r = 0; r < R; ++r) past[r][row] = waiting[r][row] = zero4();
+  }
+
+  // The node that round q gives out: plane q - 2R of the box.
+  int64_t at = int64_t(i0 - 2 * R) * s.stride_x + int64_t(j) * s.stride_y + k;
+  for (int q = 0; q < planes; ++q, at += s.stride_x) {
+    barrier_wait(&full[q % RING], (q / RING) & 1);
+    const float* plane = ring + q % RING * T::PLANE + own;
+    float4 here[ROWS], sum[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row) {
+      const float* centre = plane + row * T::PZ;
+      here[row] = load4(centre);
+      sum[row] = along_z(s, load4(centre - 4), here[row], load4(centre + 4));
+    }
+    // Rows y - 4 .. y + ROWS + 3, each read once for all rows of the thread.
+#pragma unroll
+    for (int d = -R; d < ROWS + R; ++d) {
+      const float4 other = d >= 0 && d < ROWS ? here[d] : load4(plane + d * T::PZ);
+#pragma unroll
+      for (int row = 0; row < ROWS; ++row) {
+        const int r = d > row ? d - row : row - d;
+        if (r >= 1 && r <= R) sum[row] = fma4(s.second[1][r], other, sum[row]);
+      }
+    }
+    const int given_plane = q - 2 * R;
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row) {
+#pragma unroll
+      for (int r = 1; r <= R; ++r) sum[row] = fma4(s.second[0][r], past[r - 1][row], sum[row]);
+      const float4 lap = fma4(s.second[0][R], here[row], waiting[R - 1][row]);
+      const float4 centre = past[R - 1][row];
+#pragma unroll
+      for (int r = R - 1; r >= 1; --r) {
+        waiting[r][row] = fma4(s.second[0][r], here[row], waiting[r - 1][row]);
+        past[r][row] = past[r - 1][row];
+      }
+      waiting[0][row] = sum[row];
+      past[0][row] = here[row];
+      if (given_plane >= 0 && given[row] > 0)
+        store4(next + at + row * s.stride_y, leap4(centre, before[row], v[row], lap), given[row]);
+    }
+    // A round ahead: a load takes about as long as a round.
+    if (given_plane >= -1 && given_plane + 1 < count) {
+      const int64_t ahead = at + s.stride_x;
+#pragma unroll
+      for (int row = 0; row < ROWS; ++row)
+        if (given[row] > 0) {
+          before[row] = load4(next + ahead + row * s.stride_y);
+          v[row] = load4(speed + ahead + row * s.stride_y);
+        }
+    }
+    __syncthreads();
+    if (thread < 32 && q + RING < planes) fetch(q + RING);
+  }
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    acoustic_iso_wide_z128(const __grid_constant__ TemblorStep s,
+                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
+                           const float* v, int32_t row_end) {
+  step_tile<128>(s, tiles, p, next, v, row_end);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    acoustic_iso_wide_z160(const __grid_constant__ TemblorStep s,
+                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
+                           const float* v, int32_t row_end) {
+  step_tile<160>(s, tiles, p, next, v, row_end);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    acoustic_iso_wide_z192(const __grid_constant__ TemblorStep s,
+                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
+                           const float* v, int32_t row_end) {
+  step_tile<192>(s, tiles, p, next, v, row_end);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    acoustic_iso_wide_z224(const __grid_constant__ TemblorStep s,
+                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
+                           const float* v, int32_t row_end) {
+  step_tile<224>(s, tiles, p, next, v, row_end);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    acoustic_iso_wide_z256(const __grid_constant__ TemblorStep s,
+                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
+                           const float* v, int32_t row_end) {
+  step_tile<256>(s, tiles, p, next, v, row_end);
+}
