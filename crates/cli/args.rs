@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{check, completions, devices, init, model, run, show, verify};
+use crate::commands::{check, completions, devices, init, model, run, show, tune, verify};
 use crate::{exit, provenance};
 
 const EXAMPLES: &str = "\
@@ -91,6 +91,8 @@ pub enum Command {
     Init(init::InitArgs),
     /// List backends, devices and what they can do
     Devices(devices::DevicesArgs),
+    /// Measure which variant is fastest for a run file on this machine
+    Tune(tune::TuneArgs),
     /// Draw a gather, a model or a snapshot as PNG
     Show(show::ShowArgs),
     /// Make, describe and convert velocity models

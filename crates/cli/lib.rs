@@ -21,6 +21,7 @@ pub mod preflight;
 pub mod progress;
 pub mod provenance;
 pub mod runfile;
+pub mod tune_cache;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -93,6 +94,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Check(args) => commands::check::run(args),
         Command::Init(args) => commands::init::run(args),
         Command::Devices(args) => commands::devices::run(args),
+        Command::Tune(args) => commands::tune::run(args),
         Command::Show(args) => commands::show::run(args),
         Command::Model(args) => commands::model::run(args),
         Command::Verify(args) => {

@@ -4,8 +4,8 @@ use temblor_backend::{Backend, PlanOptions, Variant};
 use temblor_physics::{Boundary, Face, Minimod, dispersion};
 use temblor_solver::{MemoryPlan, Survey, plan_options};
 
-use crate::backends;
 use crate::runfile::Job;
+use crate::{backends, tune_cache};
 
 /// Error of the phase velocity above which a run is warned of: at the peak frequency.
 const PEAK_TOLERANCE: f64 = 0.01;
@@ -46,14 +46,21 @@ impl Facts {
     /// [`temblor_backend::Error::Unsupported`] if the backend cannot run it.
     pub fn new(job: &Job, backend: &dyn Backend, variant: Option<&str>) -> anyhow::Result<Self> {
         let survey = &job.survey;
-        let variants = backend.variants(&survey.problem)?;
-        let options = plan_options(survey, variant);
-        let first = variants.first().map(|v| v.name.clone()).unwrap_or_default();
+        let problem = &survey.problem;
+        let variants = backend.variants(problem)?;
         let id = &backend.device().backend;
+        // The one asked for, else the one measured here, else the one in the backend's table, which
+        // it lists first, else its own preference.
+        let cached = if variant.is_some() { None } else { tune_cache::choice(backend, problem) };
+        let wanted = variant.or_else(|| cached.as_ref().map(|choice| choice.variant.as_str()));
+        let options = plan_options(survey, wanted);
         let chosen = temblor_backend::plan::choose_variant(id, variants, &options)?;
-        let variant_why = match variant {
-            Some(_) => "asked for by --variant".to_owned(),
-            None => format!("{id} prefers {first} for this problem"),
+        let tuned = backend.tuned(problem).filter(|choice| choice.variant == chosen.name);
+        let variant_why = match (variant, &cached, tuned) {
+            (Some(_), ..) => "asked for by --variant".to_owned(),
+            (None, Some(choice), _) => choice.why.clone(),
+            (None, None, Some(choice)) => choice.why,
+            (None, None, None) => format!("{id} prefers {} for this problem", chosen.name),
         };
         let memory = MemoryPlan::new(backend, survey, &options, job.snapshots.as_ref())?;
         let on_host = backends::on_host(id);

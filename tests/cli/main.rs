@@ -8,3 +8,4 @@ mod memory;
 mod runs;
 mod support;
 mod survival;
+mod tuning;

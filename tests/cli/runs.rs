@@ -269,9 +269,15 @@ fn help_fits_eighty_columns_and_names_the_exit_codes() {
     for piece in ["Examples:", "temblor run shot.toml", "Exit codes:", "130  stopped by Ctrl-C"] {
         assert!(help.contains(piece), "no `{piece}` in {help}");
     }
-    for args in
-        [&["--help"][..], &["-h"], &["run", "--help"], &["check", "--help"], &["init", "-h"]]
-    {
+    let commands: [&[&str]; 6] = [
+        &["--help"],
+        &["-h"],
+        &["run", "--help"],
+        &["check", "--help"],
+        &["init", "-h"],
+        &["tune", "--help"],
+    ];
+    for args in commands {
         for line in folder.temblor(args).says(0, &[]).stdout.lines() {
             assert!(line.chars().count() <= 80, "{args:?}: {line}");
         }

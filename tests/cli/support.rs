@@ -111,6 +111,8 @@ pub(crate) fn replaced(text: &str, from: &str, to: &str) -> String {
 pub(crate) fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_temblor"));
     command.args(args).current_dir(folder).stdin(Stdio::null());
+    // The user's tune cache must not decide what tests run.
+    command.env("XDG_CACHE_HOME", folder.join("cache"));
     command
 }
 

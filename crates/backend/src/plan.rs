@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use serde::{Deserialize, Serialize};
 use temblor_physics::WaveProblem;
 
+use crate::tuning::Choice;
 use crate::{
     Capabilities, DeviceInfo, Field, HostArray, HostView, HostViewMut, ReceiverTable, Region,
     Result, SourceTable, Traces,
@@ -134,6 +135,19 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// [`crate::Error::Unsupported`] that says why there is none.
     fn variants(&self, problem: &WaveProblem) -> Result<Vec<Variant>>;
+
+    /// The variant that the backend's own measurements on this kind of device say is fastest, and
+    /// where they are from; [`Backend::variants`] then lists it first.
+    fn tuned(&self, problem: &WaveProblem) -> Option<Choice> {
+        let _ = problem;
+        None
+    }
+
+    /// Names the kernels, so that what was measured with others is not trusted: a hash of their
+    /// sources, or the version.
+    fn kernels(&self) -> String {
+        env!("CARGO_PKG_VERSION").into()
+    }
 
     /// What [`Backend::propagator`] would allocate.
     ///

@@ -8,5 +8,6 @@ pub mod make_model;
 pub mod model;
 pub mod run;
 pub mod show;
+pub mod tune;
 pub mod verify;
 pub mod volume_args;

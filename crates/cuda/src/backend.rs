@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
+use temblor_backend::tuning::{Choice, TuningTable};
 use temblor_backend::{
     Backend, Capabilities, DeviceInfo, Footprint, PlanOptions, Propagator, Result, Variant, plan,
 };
@@ -14,7 +15,7 @@ use crate::memory::free_bytes;
 use crate::modules::Modules;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
-use crate::{ID, layers, sys, transfer};
+use crate::{ID, TUNING, layers, sys, transfer};
 
 /// What all plans of a device share.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct CudaBackend {
     device: DeviceInfo,
     capabilities: Capabilities,
     limits: Limits,
+    /// Embedded tuning tables with their files' names.
+    tables: Vec<(&'static str, TuningTable)>,
 }
 
 impl CudaBackend {
@@ -66,7 +69,11 @@ impl CudaBackend {
             lost: Lost::default(),
             context,
         };
-        Ok(Self { device: sys::describe(&shared.context)?, shared, capabilities, limits })
+        let tables = TUNING
+            .iter()
+            .map(|&(name, text)| Ok((name, TuningTable::from_toml(text)?)))
+            .collect::<Result<_>>()?;
+        Ok(Self { device: sys::describe(&shared.context)?, shared, capabilities, limits, tables })
     }
 
     /// Bytes that are free on the device.
@@ -100,7 +107,28 @@ impl Backend for CudaBackend {
     }
 
     fn variants(&self, problem: &WaveProblem) -> Result<Vec<Variant>> {
-        variants::list(problem, self.limits)
+        let mut list = variants::list(problem, self.limits)?;
+        let tuned = self.tuned(problem);
+        // A table may name what this problem has no kernel for; then it says nothing.
+        if let Some(n) = tuned.and_then(|t| list.iter().position(|v| v.name == t.variant)) {
+            list[..=n].rotate_right(1);
+        }
+        Ok(list)
+    }
+
+    fn tuned(&self, problem: &WaveProblem) -> Option<Choice> {
+        self.tables.iter().find_map(|(name, table)| {
+            let entry = table.lookup(&self.device, problem)?;
+            let why = format!(
+                "fastest where this class was measured on {}: {} Gpts/s (csrc/cuda/tuning/{name})",
+                self.device.name, entry.gpts
+            );
+            Some(Choice { variant: entry.variant.clone(), why })
+        })
+    }
+
+    fn kernels(&self) -> String {
+        format!("{:016x}", crate::SOURCES)
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {

@@ -50,6 +50,7 @@ pub struct Blob {
 }
 
 include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+include!(concat!(env!("OUT_DIR"), "/tuning.rs"));
 
 /// What the assembler reported for every kernel, as JSON: registers, spills, stack, shared memory.
 pub const RESOURCES: &str = include_str!(concat!(env!("OUT_DIR"), "/resources.json"));

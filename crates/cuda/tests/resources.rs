@@ -48,3 +48,17 @@ fn every_order_has_its_kernels() {
         }
     }
 }
+
+#[test]
+fn every_tuning_table_names_variants_that_exist() {
+    // Names as `temblor_cuda::CudaBackend` lists them, which needs a card.
+    let known = include_str!("../src/variants.rs");
+    for (name, text) in temblor_cuda::TUNING {
+        let table = temblor_backend::tuning::TuningTable::from_toml(text).expect("a table");
+        assert!(!table.devices.is_empty() && !table.entries.is_empty(), "{name}");
+        for entry in table.entries {
+            assert!(known.contains(&format!("\"{}\"", entry.variant)), "{name}: {entry:?}");
+            assert!(entry.gpts > 0.0, "{name}: {entry:?}");
+        }
+    }
+}

@@ -25,6 +25,7 @@ pub fn embed(workspace: &Path) -> Result<()> {
     println!("cargo::rerun-if-changed={}", include.display());
     let header = read(&include.join("temblor_cuda.h"))?;
     write(&out.join("bindings.rs"), &bindings::translate(&header)?)?;
+    write(&out.join("tuning.rs"), &tuning(&workspace.join("csrc/cuda/tuning"))?)?;
     if crate::without_kernels() {
         write(&out.join("kernels.rs"), &table("none", 0, &[]))?;
         return write(&out.join("resources.json"), "[]");
@@ -36,6 +37,7 @@ pub fn embed(workspace: &Path) -> Result<()> {
     let mut sources: Vec<_> = std::fs::read_dir(&folder)
         .map_err(|e| format!("{}: {e}", folder.display()))?
         .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_file())
         .collect();
     sources.sort();
     let mut identity = hash(nvcc.release.as_bytes(), hash(header.as_bytes(), 0));
@@ -134,6 +136,26 @@ fn table(compiler: &str, identity: u64, blobs: &[Embedded]) -> String {
     }
     text.push_str("];\n");
     text
+}
+
+/// The tables of a folder as Rust source: name and text of each.
+fn tuning(folder: &Path) -> Result<String> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let mut tables: Vec<_> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+        .collect();
+    tables.sort();
+    let mut text = String::from(
+        "/// Tuning tables: name and text.\npub static TUNING: &[(&str, &str)] = &[\n",
+    );
+    for table in tables {
+        let name = table.file_name().and_then(|s| s.to_str()).ok_or("a table has no name")?;
+        let _ = writeln!(text, "    ({name:?}, {:?}),", read(&table)?);
+    }
+    text.push_str("];\n");
+    Ok(text)
 }
 
 fn read(path: &Path) -> Result<String> {

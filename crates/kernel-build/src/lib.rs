@@ -2,8 +2,9 @@
 //!
 //! A build script calls [`cuda::embed`]; what it leaves in `OUT_DIR` is `kernels.rs` (a table of
 //! blobs with architectures, compiler and hash), one blob per source file, `resources.json`
-//! (registers, spills and shared memory of every kernel, as the assembler reports them) and
-//! `bindings.rs` (the argument structs of `csrc/include`). With `TEMBLOR_NO_KERNELS=1` nothing is
+//! (registers, spills and shared memory of every kernel, as the assembler reports them),
+//! `tuning.rs` (the tables of `csrc/<vendor>/tuning`) and `bindings.rs` (the argument structs of
+//! `csrc/include`). With `TEMBLOR_NO_KERNELS=1` nothing is
 //! compiled and the table is empty, so that lints run on a machine without vendor tools.
 
 pub mod bindings;
