@@ -31,11 +31,6 @@ impl NodeBox {
     pub(crate) fn is_empty(&self) -> bool {
         (0..3).any(|a| self.end[a] <= self.begin[a])
     }
-
-    /// Number of nodes.
-    pub(crate) fn points(&self) -> usize {
-        (0..3).map(|a| self.extent(a)).product()
-    }
 }
 
 /// Layout of all fields of a plan.

@@ -7,6 +7,7 @@
 mod backend;
 mod fields;
 mod interior;
+mod layer_tiles;
 mod layers;
 mod layout;
 mod memory;

@@ -15,7 +15,7 @@ use temblor_physics::{Axis, Boundary, WaveProblem};
 use crate::arguments::{TemblorImages, TemblorStep};
 use crate::fields::Fields;
 use crate::interior::{self, Interior};
-use crate::layers::{Kind, Layers, single, whole_step};
+use crate::layers::{self, Layers, single, whole_step};
 use crate::layout::Layout;
 use crate::memory::{Buffer, free_bytes};
 use crate::module::{Kernels, int};
@@ -71,12 +71,12 @@ impl CudaPlan {
             ["record", "inject", "images", "pack", "unpack", "health", "largest_of"]
                 .map(String::from)
                 .to_vec();
-        names.extend(Kind::of(problem).kernel(problem));
+        let layout = variants::layout(problem, &variant.name);
+        names.extend(layers::kernel_names(context, problem, &layout)?);
         names.extend(interior::kernel_names(&variant.name, problem));
         let kernels = Kernels::load(context, &names)?;
-        let layout = variants::layout(problem, &variant.name);
         let fields = Fields::new(&stream, &layout, 2 * variant.steps_per_pass as usize)?;
-        let layers = Layers::new(&stream, problem, &layout)?;
+        let layers = Layers::new(&stream, problem, &layout, &kernels)?;
         let whole = whole_step(problem, &layout);
         let units = sys::describe(context)?.units;
         let interior =
