@@ -2,12 +2,13 @@
 // The same equations and storage as acoustic_iso_layers.cu (Pasalic and McGarry 2010; cpml.rs), with
 // what a slab's position implies left out: x slabs have all three axes, y slabs y and z, z slabs z.
 // Layout (x, y, z), z fastest; node 0, the boxes' first nodes along z and the rows of q and r lie on
-// 16 B. In q and r along z the low nodes are rounded up to four and lie apart from the high ones.
+// 16 B. In q and r along z each end is an array of its own, its nodes rounded up to four.
 // Boxes: disjoint, up to six in one launch; 128 threads take a tile of (y, z) and march along x;
 // neighbours come from L1, which holds the planes of a tile. On an H200 at 512^3: 64 Gpts/s; with a
 // queue of planes in registers, which left room for 10 warps: 55; asking L2 for what comes two planes
 // ahead read half as much again from memory: 58.
-// Strides times eight fit 31 bits. next may be prev. Any architecture, no shared memory.
+// Strides times eight fit 31 bits. next may be prev. Any architecture, no shared memory; on sm_90
+// acoustic_iso_cpml takes its place.
 // 16 B and 16 B per damped axis.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "acoustic_iso.cuh"

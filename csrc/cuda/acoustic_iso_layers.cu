@@ -150,7 +150,7 @@ __device__ __forceinline__ void minimod(const TemblorStep& s, const TemblorBoxes
   if (!c.active) return;
   const int b = c.box;
   const int64_t row = c.j * s.stride_y + c.k;
-  const int64_t wide_z = boxes.end[b][2] - boxes.begin[b][2];
+  const int64_t wide_z = (boxes.end[b][2] - boxes.begin[b][2] + 7) / 8 * 8;
   const int64_t wide_y = boxes.end[b][1] - boxes.begin[b][1];
   float* __restrict__ phi = m.phi + boxes.first_element[b] +
                             (c.j - boxes.begin[b][1]) * wide_z + (c.k - boxes.begin[b][2]);

@@ -46,6 +46,35 @@ typedef struct {
   int64_t first_element[6];
 } TemblorBoxes;
 
+/* Disjoint boxes for the kernels that keep a tile of the layers in shared memory: a block takes a tile
+   of rows and of groups of four nodes along z, and marches along x or y. */
+typedef struct {
+  /* Number of boxes. */
+  int32_t count;
+  /* Faces beyond which the field is zero: bit 2a below node 0 along axis a, bit 2a + 1 above. */
+  int32_t open;
+  /* First node. */
+  int32_t begin[6][3];
+  /* One past the last node. */
+  int32_t end[6][3];
+  /* Axis of the march, 0 or 1; rows follow each other along the other. */
+  int32_t march[6];
+  /* Rows of a tile. */
+  int32_t rows[6];
+  /* Groups of four nodes of a tile along z. */
+  int32_t lanes[6];
+  /* Tiles along z. */
+  int32_t tiles_z[6];
+  /* Tiles along the rows. */
+  int32_t tiles_row[6];
+  /* Planes that one block marches. */
+  int32_t planes[6];
+  /* First block of each box, and the number of blocks. */
+  int32_t first_block[7];
+  /* First element of each box in compact storage (node by node, z fastest, rows of multiples of eight). */
+  int64_t first_element[6];
+} TemblorLayerTiles;
+
 /* Profiles and memory variables of the C-PML along (x, y, z). */
 typedef struct {
   /* Decay per step, one value per node. */

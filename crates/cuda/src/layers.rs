@@ -1,14 +1,16 @@
 //! Absorbing layers on the device: boxes, profiles and memory variables.
 
-use cudarc::driver::CudaStream;
+use cudarc::driver::{CudaContext, CudaStream};
 use temblor_backend::Result;
 use temblor_physics::{Axis, BoundaryKind, Grid, Operator, WaveProblem, cpml, minimod};
 
 use crate::arguments::{TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorStep};
+use crate::layer_tiles::{LayerTiles, padded_points};
 use crate::layout::{Layout, NodeBox};
 use crate::memory::Buffer;
 use crate::module::{Kernels, StepFields, int, long};
 use crate::operator;
+use crate::sys;
 
 /// Which layer a problem has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +41,8 @@ impl Kind {
         if self == Self::Cpml && vectorised(problem) { (GROUP, 128) } else { (1, 256) }
     }
 
-    /// Entry point of the layer's kernel.
-    pub(crate) fn kernel(self, problem: &WaveProblem) -> Option<String> {
+    /// Entry point of the layer's kernel for any architecture.
+    fn kernel(self, problem: &WaveProblem) -> Option<String> {
         let radius = problem.operator.radius();
         match self {
             // Along walls that are left out of the interior.
@@ -50,6 +52,35 @@ impl Kind {
             Self::Minimod => Some(format!("acoustic_iso_minimod_r{radius}")),
         }
     }
+}
+
+/// Entry points that a problem's layers need on a device, from a layout's tiles.
+pub(crate) fn kernel_names(
+    context: &CudaContext,
+    problem: &WaveProblem,
+    layout: &Layout,
+) -> Result<Vec<String>> {
+    let tiles = tiles(context, problem, layout)?;
+    let tuned = tiles.map(|tiles| tiles.shape.kernel.to_owned());
+    Ok(tuned.or_else(|| Kind::of(problem).kernel(problem)).into_iter().collect())
+}
+
+/// Tiles for the kernels of `sm_90`, if the problem and the device suit them.
+fn tiles(
+    context: &CudaContext,
+    problem: &WaveProblem,
+    layout: &Layout,
+) -> Result<Option<LayerTiles>> {
+    // Rows of a tile are offsets of 31 bits, and so are memory variables.
+    let most = usize::try_from(i32::MAX).unwrap_or(0);
+    let short = layout.stride_x() < most / 64
+        && memory_elements(problem, layout).iter().all(|(_, elements)| *elements < most);
+    if !vectorised(problem) || !short || sys::capability(context)? < 90 {
+        return Ok(None);
+    }
+    let room = sys::shared_per_block(context)?;
+    let tiles = LayerTiles::new(problem, layout, sys::units(context)?);
+    Ok(tiles.filter(|tiles| tiles.shared <= room))
 }
 
 /// Whether `acoustic_iso_cpml_order8` takes the problem: order 8, 3-D, offsets of 31 bits.
@@ -67,32 +98,53 @@ struct Storage {
     /// Damped nodes at the low and the high end, as the kernels see them.
     low: usize,
     high: usize,
-    /// Nodes without storage in between.
-    gap: usize,
-    /// Elements along (x, y, z).
-    extent: [usize; 3],
+    /// How much further down in storage nodes of the high end lie than at the low end's rule.
+    gap: isize,
+    /// Elements between neighbours along x and y, and of all.
+    stride_x: usize,
+    stride_y: usize,
+    elements: usize,
 }
 
 impl Storage {
-    /// Rows are multiples of four, and along z the two ends lie in different groups of four. Where
-    /// the ends are so close that a stencil would meet both, all nodes are stored: undamped ones
-    /// have a = b = 0 and so keep q = r = 0.
+    /// Across x and y the axis holds the damped nodes only, low end first, in rows of whole sectors.
+    /// Along z each end is an array of its own in groups of four: a row of few nodes is contiguous
+    /// with the next. Where the ends are so close that a stencil would meet both, all nodes are
+    /// stored: undamped ones have a = b = 0 and so keep q = r = 0.
     fn new(grid: &Grid, axis: Axis, radius: usize, low: usize, high: usize) -> Self {
-        let a = axis.index();
-        let nodes = grid.shape[a];
+        let [_, ny, nz] = grid.shape;
+        let nodes = grid.shape[axis.index()];
         let free = nodes - low - high;
         let spare = if axis == Axis::Z { 2 * GROUP } else { 0 };
-        let (low, high, gap) = if high > 0 && low > 0 && free < 2 * radius + spare {
-            (nodes, 0, 0)
-        } else if axis == Axis::Z {
-            (low, high, (free / GROUP * GROUP).saturating_sub(GROUP))
-        } else {
-            (low, high, free)
-        };
-        let mut extent = grid.shape;
-        extent[a] = nodes - gap;
-        extent[2] = extent[2].next_multiple_of(GROUP);
-        Self { low, high, gap, extent }
+        let all = high > 0 && low > 0 && free < 2 * radius + spare;
+        if axis == Axis::Z && !all {
+            let first_high = (nodes - high) / GROUP * GROUP;
+            let wide_high = if high > 0 { nodes.next_multiple_of(GROUP) - first_high } else { 0 };
+            let row = low.next_multiple_of(GROUP).max(wide_high);
+            let end = row * ny * grid.shape[0];
+            let below = if low > 0 { end } else { 0 };
+            return Self {
+                low,
+                high,
+                gap: first_high.cast_signed() - below.cast_signed(),
+                stride_x: row * ny,
+                stride_y: row,
+                elements: end * (usize::from(low > 0) + usize::from(high > 0)),
+            };
+        }
+        let (low, high, gap) = if all { (nodes, 0, 0) } else { (low, high, free) };
+        let mut extent = [grid.shape[0], ny, nz.next_multiple_of(2 * GROUP)];
+        if axis != Axis::Z {
+            extent[axis.index()] = nodes - gap;
+        }
+        Self {
+            low,
+            high,
+            gap: gap.cast_signed(),
+            stride_x: extent[1] * extent[2],
+            stride_y: extent[2],
+            elements: extent.iter().product(),
+        }
     }
 
     fn of(problem: &WaveProblem, axis: Axis) -> Option<Self> {
@@ -103,7 +155,7 @@ impl Storage {
 }
 
 /// Nodes along z that a thread of a tuned kernel takes.
-const GROUP: usize = 4;
+pub(crate) const GROUP: usize = 4;
 
 /// Elements of the memory variables: q (each of two) and r per axis, or phi.
 pub(crate) fn memory_elements(problem: &WaveProblem, layout: &Layout) -> Vec<(String, usize)> {
@@ -113,13 +165,13 @@ pub(crate) fn memory_elements(problem: &WaveProblem, layout: &Layout) -> Vec<(St
             .into_iter()
             .filter_map(|axis| Some((axis, Storage::of(problem, axis)?)))
             .flat_map(|(axis, storage)| {
-                let elements = storage.extent.iter().product();
+                let elements = storage.elements;
                 ["q", "q of the next step", "r"]
                     .map(|name| (format!("C-PML {name} along {}", axis.name()), elements))
             })
             .collect(),
         Kind::Minimod => {
-            let elements = layout.layers.iter().map(|(_, slab)| slab.points()).sum();
+            let elements = layout.layers.iter().map(|(_, slab)| padded_points(slab)).sum();
             vec![("Minimod phi".into(), elements)]
         }
     }
@@ -130,6 +182,8 @@ pub(crate) fn memory_elements(problem: &WaveProblem, layout: &Layout) -> Vec<(St
 pub(crate) struct Layers {
     kernel: Option<String>,
     boxes: TemblorBoxes,
+    /// For the kernels of `sm_90`; the others take `boxes`.
+    tiles: Option<LayerTiles>,
     /// Memory variables, for state and health: q twice and r per damped axis, or phi.
     memory: Vec<Buffer>,
     /// Which q is the old one.
@@ -143,11 +197,21 @@ pub(crate) struct Layers {
 
 impl Layers {
     /// Allocates memory variables at rest and uploads the profiles.
-    pub(crate) fn new(stream: &CudaStream, problem: &WaveProblem, layout: &Layout) -> Result<Self> {
+    pub(crate) fn new(
+        stream: &CudaStream,
+        problem: &WaveProblem,
+        layout: &Layout,
+        kernels: &Kernels,
+    ) -> Result<Self> {
         let kind = Kind::of(problem);
+        let tiles = tiles(stream.context(), problem, layout)?;
+        if let Some(tiles) = &tiles {
+            kernels.allow_shared(tiles.shape.kernel, tiles.shared)?;
+        }
         let mut layers = Self {
             kernel: kind.kernel(problem),
             boxes: boxes(&layout.layers, kind.grouped(problem)),
+            tiles,
             memory: Vec::new(),
             parity: 0,
             _profiles: None,
@@ -180,9 +244,9 @@ impl Layers {
             let a = axis.index();
             self.cpml.low[a] = int(storage.low);
             self.cpml.high[a] = int(storage.high);
-            self.cpml.gap[a] = int(storage.gap);
-            self.cpml.stride_x[a] = long(storage.extent[1] * storage.extent[2]);
-            self.cpml.stride_y[a] = long(storage.extent[2]);
+            self.cpml.gap[a] = i32::try_from(storage.gap).unwrap_or(0);
+            self.cpml.stride_x[a] = long(storage.stride_x);
+            self.cpml.stride_y[a] = long(storage.stride_y);
         }
         let profiles = Buffer::of(stream, &values)?;
         for (a, places) in places.iter().enumerate() {
@@ -247,15 +311,20 @@ impl Layers {
         match self.kind {
             Kind::None => kernels.plain(stream, kernel, step, &self.boxes, fields),
             Kind::Cpml => {
-                let threads = if kernel == "acoustic_iso_cpml_order8" { 128 } else { 256 };
-                kernels.cpml(stream, kernel, threads, step, &self.boxes, &self.cpml, fields)?;
+                if let Some(tiles) = &self.tiles {
+                    kernels.cpml_tiles(stream, tiles, step, &self.cpml, fields)?;
+                } else {
+                    let threads = if kernel == "acoustic_iso_cpml_order8" { 128 } else { 256 };
+                    kernels.cpml(stream, kernel, threads, step, &self.boxes, &self.cpml, fields)?;
+                }
                 self.parity = 1 - self.parity;
                 self.point_at_memory();
                 Ok(())
             }
-            Kind::Minimod => {
-                kernels.minimod(stream, kernel, step, &self.boxes, &self.minimod, fields)
-            }
+            Kind::Minimod => match &self.tiles {
+                Some(tiles) => kernels.minimod_tiles(stream, tiles, step, &self.minimod, fields),
+                None => kernels.minimod(stream, kernel, step, &self.boxes, &self.minimod, fields),
+            },
         }
     }
 
@@ -314,7 +383,7 @@ pub(crate) fn boxes(slabs: &[(usize, NodeBox)], grouped: (usize, usize)) -> Temb
         boxes.first_block[n] = int(blocks);
         boxes.first_element[n] = long(elements);
         blocks += tiles_z * tiles_y * slab.extent(0).div_ceil(planes);
-        elements += slab.points();
+        elements += padded_points(slab);
     }
     boxes.first_block[slabs.len()] = int(blocks);
     boxes
@@ -355,4 +424,54 @@ pub(crate) fn whole_step(problem: &WaveProblem, layout: &Layout) -> TemblorStep 
 #[expect(clippy::cast_possible_truncation, reason = "device data is single precision")]
 pub(crate) fn single(value: f64) -> f32 {
     value as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Element of a node as the kernels compute it, if the node is stored.
+    fn element(
+        storage: &Storage,
+        shape: [usize; 3],
+        axis: usize,
+        node: [usize; 3],
+    ) -> Option<isize> {
+        let mut at = node.map(usize::cast_signed);
+        if node[axis] >= storage.low {
+            if node[axis] < shape[axis] - storage.high {
+                return None;
+            }
+            at[axis] -= storage.gap;
+        }
+        let strides = [storage.stride_x.cast_signed(), storage.stride_y.cast_signed(), 1];
+        Some((0..3).map(|a| at[a] * strides[a]).sum())
+    }
+
+    #[test]
+    fn every_damped_node_has_an_element_of_its_own() {
+        for shape in [[33, 27, 65], [20, 17, 42], [40, 1, 51]] {
+            let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
+            for (low, high) in [(6, 7), (0, 5), (9, 0), (10, 10), (8, 3)] {
+                for axis in Axis::ALL.into_iter().filter(|&axis| shape[axis.index()] > low + high) {
+                    let storage = Storage::new(&grid, axis, 4, low, high);
+                    let mut seen = vec![false; storage.elements];
+                    let mut stored = 0;
+                    for n in 0..shape.iter().product() {
+                        let node = [n / shape[2] / shape[1], n / shape[2] % shape[1], n % shape[2]];
+                        let along = node[axis.index()];
+                        let damped = along < low || along >= shape[axis.index()] - high;
+                        let at = element(&storage, shape, axis.index(), node);
+                        assert!(at.is_some() || !damped, "{shape:?} {axis:?} {node:?}");
+                        let Some(at) = at else { continue };
+                        let seen = &mut seen[usize::try_from(at).unwrap()];
+                        assert!(!*seen, "{shape:?} {axis:?} {node:?}");
+                        *seen = true;
+                        stored += 1;
+                    }
+                    assert!(stored > 0);
+                }
+            }
+        }
+    }
 }

@@ -31,11 +31,6 @@ impl NodeBox {
     pub(crate) fn is_empty(&self) -> bool {
         (0..3).any(|a| self.end[a] <= self.begin[a])
     }
-
-    /// Number of nodes.
-    pub(crate) fn points(&self) -> usize {
-        (0..3).map(|a| self.extent(a)).product()
-    }
 }
 
 /// Layout of all fields of a plan.
@@ -59,6 +54,9 @@ pub(crate) struct Layout {
 
 const LINE: usize = 32;
 
+/// Nodes that travel together between memory and multiprocessors.
+const SECTOR: usize = 8;
+
 /// Nodes along z that a thread of a tuned kernel takes.
 const GROUP: usize = 4;
 
@@ -79,9 +77,12 @@ impl Layout {
             };
             let (mut low, mut high) = (width(&min), width(&max));
             if axis == Axis::Z {
-                // Groups of four nodes belong to one kernel.
-                low = low.next_multiple_of(GROUP);
-                high = if high == 0 { 0 } else { high + nodes[a].saturating_sub(high) % GROUP };
+                low += spare(low);
+                if low > nodes[a] {
+                    low = width(&min).next_multiple_of(GROUP);
+                }
+                let inner = nodes[a].saturating_sub(low + high);
+                high += if high == 0 { 0 } else { past(inner) };
             }
             interior.begin[a] = low.min(nodes[a]);
             interior.end[a] = nodes[a].saturating_sub(high).max(interior.begin[a]);
@@ -126,6 +127,21 @@ impl Layout {
     pub(crate) fn origin(&self) -> usize {
         self.offset(self.halo)
     }
+}
+
+/// Nodes along z that the layers take on top of `nodes`, so that interior and layers meet on a cache
+/// line where that costs no more than a sector's worth of nodes, else on a sector. Rows of the layers
+/// are few nodes long, and a line counts whole however little of it is read: on an H200 layers of 20
+/// cells took 4 % less time at 512^3 although they had a tenth more nodes.
+fn spare(nodes: usize) -> usize {
+    let to_line = nodes.next_multiple_of(LINE) - nodes;
+    if to_line <= SECTOR { to_line } else { nodes.next_multiple_of(SECTOR) - nodes }
+}
+
+/// The same at the other end, for an interior of `nodes` that begins on a line.
+fn past(nodes: usize) -> usize {
+    let past_line = nodes % LINE;
+    if past_line <= SECTOR { past_line } else { nodes % SECTOR }
 }
 
 /// What remains of `whole` without `inner`: two slabs along x, then y, then z.

@@ -9,6 +9,7 @@ mod faults;
 mod fields;
 mod graph;
 mod interior;
+mod layer_tiles;
 mod layers;
 mod layout;
 mod memory;

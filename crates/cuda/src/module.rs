@@ -10,9 +10,10 @@ use temblor_backend::{Error, Result};
 
 use crate::ID;
 use crate::arguments::{
-    TemblorBoxes, TemblorCpml, TemblorFused, TemblorImages, TemblorMinimod, TemblorRegion,
-    TemblorStep, TemblorTiles,
+    TemblorBoxes, TemblorCpml, TemblorFused, TemblorImages, TemblorLayerTiles, TemblorMinimod,
+    TemblorRegion, TemblorStep, TemblorTiles,
 };
+use crate::layer_tiles::LayerTiles;
 use crate::layout::Layout;
 use crate::modules::Modules;
 use crate::sys::failed;
@@ -41,6 +42,7 @@ impl Argument for u64 {}
 impl Argument for TemblorStep {}
 impl Argument for TemblorBoxes {}
 impl Argument for TemblorCpml {}
+impl Argument for TemblorLayerTiles {}
 impl Argument for TemblorMinimod {}
 impl Argument for TemblorImages {}
 impl Argument for TemblorRegion {}
@@ -211,6 +213,49 @@ impl Kernels {
             [step, boxes, layer, &fields.current, &fields.previous, &fields.next, &fields.speed];
         // SAFETY: signature of `acoustic_iso_minimod_r*`; the plan owns fields and phi.
         unsafe { self.launch(stream, name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// One step in the C-PML, by tiles.
+    pub(crate) fn cpml_tiles(
+        &self,
+        stream: &CudaStream,
+        tiles: &LayerTiles,
+        step: &TemblorStep,
+        layer: &TemblorCpml,
+        fields: &StepFields,
+    ) -> Result<()> {
+        self.layer_tiles(stream, tiles, step, layer, fields)
+    }
+
+    /// One step in Minimod's layer, by tiles.
+    pub(crate) fn minimod_tiles(
+        &self,
+        stream: &CudaStream,
+        tiles: &LayerTiles,
+        step: &TemblorStep,
+        layer: &TemblorMinimod,
+        fields: &StepFields,
+    ) -> Result<()> {
+        self.layer_tiles(stream, tiles, step, layer, fields)
+    }
+
+    fn layer_tiles(
+        &self,
+        stream: &CudaStream,
+        tiles: &LayerTiles,
+        step: &TemblorStep,
+        layer: &dyn Argument,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let (table, shape) = (&tiles.table, &tiles.shape);
+        let arguments: [&dyn Argument; 7] =
+            [step, table, layer, &fields.current, &fields.previous, &fields.next, &fields.speed];
+        let grid = [tiles.blocks(), 1, 1];
+        // SAFETY: signature of `acoustic_iso_cpml` and `acoustic_iso_minimod`, whose tiles are made
+        // for the one kind of layer; the plan owns fields and memory variables.
+        unsafe {
+            self.launch(stream, shape.kernel, grid, [shape.threads, 1, 1], tiles.shared, &arguments)
+        }
     }
 
     /// One step in the box of `step`, tiles fed by bulk tensor copies; `maps` of p, p- and v.

@@ -15,7 +15,7 @@ use crate::backend::{self, Device};
 use crate::fields::Fields;
 use crate::graph::{Graphs, Queueing};
 use crate::interior::{self, Interior};
-use crate::layers::{Kind, Layers, whole_step};
+use crate::layers::{self, Layers, whole_step};
 use crate::layout::Layout;
 use crate::memory::free_bytes;
 use crate::module::Kernels;
@@ -78,12 +78,12 @@ impl CudaPlan {
             ["record", "inject", "images", "pack", "unpack", "health", "largest_of"]
                 .map(String::from)
                 .to_vec();
-        names.extend(Kind::of(problem).kernel(problem));
+        let layout = variants::layout(problem, &variant.name);
+        names.extend(layers::kernel_names(context, problem, &layout)?);
         names.extend(interior::kernel_names(&variant.name, problem));
         let kernels = Kernels::load(&device.modules, &names)?;
-        let layout = variants::layout(problem, &variant.name);
         let fields = Fields::new(&stream, &layout, 2 * variant.steps_per_pass as usize)?;
-        let layers = Layers::new(&stream, problem, &layout)?;
+        let layers = Layers::new(&stream, problem, &layout, &kernels)?;
         let whole = whole_step(problem, &layout);
         let units = sys::describe(context)?.units;
         let interior =

@@ -145,15 +145,20 @@ pub(crate) fn shared_per_block(context: &CudaContext) -> Result<usize> {
     Ok(usize::try_from(bytes).unwrap_or(0))
 }
 
+/// Multiprocessors of a device.
+pub(crate) fn units(context: &CudaContext) -> Result<usize> {
+    let units = context
+        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+        .map_err(failed("cuDeviceGetAttribute"))?;
+    Ok(usize::try_from(units).unwrap_or(0))
+}
+
 /// What a device is.
 pub(crate) fn describe(context: &CudaContext) -> Result<DeviceInfo> {
     let mut version = 0;
     // SAFETY: the argument is a valid place for an int.
     let status = unsafe { sys::cuDriverGetVersion(&raw mut version) };
     status.result().map_err(failed("cuDriverGetVersion"))?;
-    let units = context
-        .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
-        .map_err(failed("cuDeviceGetAttribute"))?;
     // The kernel module names the driver's own version, which the CUDA interface does not tell.
     let driver = std::fs::read_to_string("/sys/module/nvidia/version")
         .map_or_else(|_| String::new(), |v| format!(", driver {}", v.trim()));
@@ -163,7 +168,7 @@ pub(crate) fn describe(context: &CudaContext) -> Result<DeviceInfo> {
         arch: format!("sm_{}", capability(context)?),
         memory: context.total_mem().map_err(failed("cuDeviceTotalMem"))? as u64,
         driver: format!("CUDA {}{driver}", version_text(version)),
-        units: usize::try_from(units).unwrap_or(0),
+        units: units(context)?,
     })
 }
 

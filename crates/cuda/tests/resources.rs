@@ -3,17 +3,20 @@
 use temblor_cuda::{BLOBS, RESOURCES};
 use temblor_kernel_build::resources::Resources;
 
-/// Kernels tuned for a device: those must not spill.
-const TUNED: [&str; 9] = [
-    "acoustic_iso_wide_z128",
-    "acoustic_iso_wide_z160",
-    "acoustic_iso_wide_z192",
-    "acoustic_iso_wide_z224",
-    "acoustic_iso_wide_z256",
-    "acoustic_iso_tma",
-    "acoustic_iso_fused2",
-    "acoustic_iso_cpml_order8",
-    "acoustic_iso_minimod_r4",
+/// Kernels tuned for a device, which must not spill, and the registers that their threads may take
+/// for their blocks to fit on a multiprocessor.
+const TUNED: [(&str, u32); 11] = [
+    ("acoustic_iso_wide_z128", 128),
+    ("acoustic_iso_wide_z160", 128),
+    ("acoustic_iso_wide_z192", 128),
+    ("acoustic_iso_wide_z224", 128),
+    ("acoustic_iso_wide_z256", 128),
+    ("acoustic_iso_tma", 128),
+    ("acoustic_iso_fused2", 128),
+    ("acoustic_iso_cpml", 168),
+    ("acoustic_iso_minimod", 128),
+    ("acoustic_iso_cpml_order8", 128),
+    ("acoustic_iso_minimod_r4", 128),
 ];
 
 fn resources() -> Vec<Resources> {
@@ -27,11 +30,11 @@ fn tuned_kernels_do_not_spill_on_sm90() {
         assert!(all.is_empty(), "a build without kernels has no resources");
         return;
     }
-    for name in TUNED {
+    for (name, most) in TUNED {
         let kernel = all.iter().find(|r| r.kernel == name && r.arch == "sm_90a");
         let kernel = kernel.unwrap_or_else(|| panic!("{name} is not in the log"));
         assert_eq!((kernel.spill_stores, kernel.spill_loads), (0, 0), "{name}");
-        assert!(kernel.registers <= 128, "{name}: {} registers", kernel.registers);
+        assert!(kernel.registers <= most, "{name}: {} registers", kernel.registers);
     }
 }
 
