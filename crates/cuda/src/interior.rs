@@ -26,7 +26,7 @@ struct Mapped {
 
 impl Mapped {
     fn new(shape: TmaShape, kernels: &Kernels, layout: &Layout, fields: &Fields) -> Result<Self> {
-        kernels.allow_shared(shape.kernel, shape.shared)?;
+        kernels.allow_shared(shape.kernel)?;
         let map = |address: u64, n: usize| tensor_map(address, layout, shape.boxes[n]);
         Ok(Self {
             waves: fields

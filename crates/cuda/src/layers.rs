@@ -110,7 +110,8 @@ impl Storage {
     /// Across x and y the axis holds the damped nodes only, low end first, in rows of whole sectors.
     /// Along z each end is an array of its own in groups of four: a row of few nodes is contiguous
     /// with the next. Where the ends are so close that a stencil would meet both, all nodes are
-    /// stored: undamped ones have a = b = 0 and so keep q = r = 0.
+    /// stored: undamped ones have a = b = 0 and so keep q = r = 0. Kernels that step groups of four
+    /// also step what pads a row across x and y, from the field's halo; no node reads it.
     fn new(grid: &Grid, axis: Axis, radius: usize, low: usize, high: usize) -> Self {
         let [_, ny, nz] = grid.shape;
         let nodes = grid.shape[axis.index()];
@@ -206,7 +207,7 @@ impl Layers {
         let kind = Kind::of(problem);
         let tiles = tiles(stream.context(), problem, layout)?;
         if let Some(tiles) = &tiles {
-            kernels.allow_shared(tiles.shape.kernel, tiles.shared)?;
+            kernels.allow_shared(tiles.shape.kernel)?;
         }
         let mut layers = Self {
             kernel: kind.kernel(problem),

@@ -67,6 +67,8 @@ pub(crate) struct StepFields {
 #[derive(Debug)]
 pub(crate) struct Kernels {
     functions: HashMap<String, CudaFunction>,
+    /// Most shared memory of a block, bytes.
+    shared_limit: i32,
 }
 
 impl Kernels {
@@ -76,16 +78,16 @@ impl Kernels {
         for name in names {
             functions.insert(name.clone(), modules.function(name)?);
         }
-        Ok(Self { functions })
+        Ok(Self { functions, shared_limit: modules.shared_limit()? })
     }
 
-    /// Lets a kernel use this much dynamic shared memory.
-    pub(crate) fn allow_shared(&self, name: &str, bytes: usize) -> Result<()> {
-        let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    /// Lets a kernel use as much dynamic shared memory as the device gives a block. Not what a plan
+    /// needs: plans share the kernel, and the next one may need less than an earlier one launches with.
+    pub(crate) fn allow_shared(&self, name: &str) -> Result<()> {
         self.functions[name]
             .set_attribute(
                 CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                bytes,
+                self.shared_limit,
             )
             .map_err(failed("cuFuncSetAttribute"))
     }

@@ -10,7 +10,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaModule};
 use cudarc::nvrtc::Ptx;
 use temblor_backend::{Error, Result};
 
-use crate::sys::failed;
+use crate::sys::{self, failed};
 use crate::{BLOBS, Blob, ID};
 
 /// Modules of a context.
@@ -30,6 +30,11 @@ impl Modules {
         let blob = blob_of(name)?;
         let module = self.module(blob)?;
         module.load_function(name).map_err(failed(&format!("cuModuleGetFunction({name})")))
+    }
+
+    /// Most shared memory of a block on the device, bytes.
+    pub(crate) fn shared_limit(&self) -> Result<i32> {
+        Ok(i32::try_from(sys::shared_per_block(&self.context)?).unwrap_or(i32::MAX))
     }
 
     fn module(&self, blob: &'static Blob) -> Result<Arc<CudaModule>> {

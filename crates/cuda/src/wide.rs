@@ -60,7 +60,7 @@ impl Wide {
     /// Chooses the shape for the interior of `layout`.
     pub(crate) fn new(kernels: &Kernels, layout: &Layout, units: usize) -> Result<Self> {
         let (choice, spread) = choose(&layout.interior, units);
-        kernels.allow_shared(NAMES[choice], shared(WIDTHS[choice]))?;
+        kernels.allow_shared(NAMES[choice])?;
         Ok(Self { choice, spread, row_end: int(layout.pitch - layout.halo[2]) })
     }
 
