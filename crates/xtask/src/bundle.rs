@@ -85,6 +85,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         return Err(format!("{out} exists and is no bundle: move it away or give another --out"));
     }
     let _ = std::fs::remove_dir_all(&options.out);
+    // What marks the folder as a bundle comes first: one that was cut short can be made again.
+    let manifest_file = options.out.join("manifest.json");
+    std::fs::create_dir_all(&options.out).map_err(|e| format!("{}: {e}", options.out.display()))?;
+    write(&manifest_file, "{}")?;
     let mut files = Vec::new();
     for program in PROGRAMS {
         let release = program.timed && !options.quick;
@@ -115,7 +119,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         "files": files,
     });
     let text = serde_json::to_string_pretty(&manifest).map_err(|e| e.to_string())?;
-    write(&options.out.join("manifest.json"), &text)?;
+    write(&manifest_file, &text)?;
     tell(options, &manifest)
 }
 
