@@ -1,7 +1,7 @@
 //! Throughput of every variant on random data, beside the measured one-step roof; one JSON object per
 //! line. `cargo run --release -p temblor-cuda --example throughput [case substring] [variant]
-//! [--graph STEPS] [--branches]`: steps per captured graph (0: none), and whether layers and recording
-//! run beside the interior.
+//! [--graph STEPS] [--one-by-one]`: steps per captured graph (0: none), and whether layers and recording
+//! run after the interior instead of beside it.
 //!
 //! Rates are whole steps of the solver's plan (recording, interior, layers, injection) over wall
 //! time, median of ten batches; N includes the layers.
@@ -89,7 +89,7 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--branches" => queueing.branches = true,
+            "--one-by-one" => queueing.branches = false,
             "--graph" => {
                 let steps = arguments.next().and_then(|steps| steps.parse().ok());
                 queueing.steps_per_graph = steps.expect("--graph takes a number of steps");

@@ -4,7 +4,7 @@
 #   physics                 physics checks, every variant
 #   cuda [FILTER]           agreement with f64, graphs, memory
 #   verify [ARGUMENT...]    temblor verify --backend cuda
-#   throughput [CASE [VARIANT]] [--graph STEPS] [--branches]
+#   throughput [CASE [VARIANT]] [--graph STEPS] [--one-by-one]
 #   sanitizer [TOOL...]     compute-sanitizer on small runs: memcheck racecheck initcheck
 #   devices                 what temblor finds
 #   all                     conformance, physics, cuda
