@@ -116,11 +116,11 @@ fn description(volume: &Volume, spacing: Option<[f64; 3]>) -> Result<String> {
     if found.max >= found.min {
         writeln!(text, "  values    {} to {}, mean {:.6}", found.min, found.max, found.mean)?;
     }
-    match found.first_not_finite {
+    match found.first_not_finite() {
         Some(node) => writeln!(text, "  NaN or infinite, first at node {node:?}")?,
         None => writeln!(text, "  all values are finite")?,
     }
-    if let Some(node) = found.first_not_positive {
+    if let Some(node) = found.first_not_positive() {
         writeln!(text, "  zero or negative, first at node {node:?}: not a wave speed")?;
     }
     Ok(text)

@@ -74,7 +74,7 @@ pub struct VolumeArgs {
     #[arg(long, value_enum, default_value = "f4")]
     pub raw_element: Option<ElementName>,
     /// Byte order of a raw file
-    #[arg(long, value_enum, default_value = "little")]
+    #[arg(long, value_enum)]
     pub byte_order: Option<OrderName>,
     /// The raw file has x fastest instead of z
     #[arg(long)]
@@ -95,14 +95,12 @@ impl VolumeArgs {
             format: npy.then_some(VolumeFormat::Npy),
             shape: self.shape,
             element: self.raw_element.map(Element::from).unwrap_or_default(),
-            order: self.byte_order.map(ByteOrder::from).unwrap_or_default(),
+            order: self.byte_order.map(ByteOrder::from),
             fortran: self.x_fastest,
             header_bytes: self.skip,
+            spacing: None,
         };
         match Volume::open(path, &options) {
-            Err(_) if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("vti")) => {
-                bail!("{}: vti files are written, not read: use npy", path.display())
-            }
             Err(temblor_io::Error::Invalid { what, .. }) if what == "the shape" => {
                 bail!(
                     "{} is not npy, so its shape must be given: --shape nx,ny,nz (z fastest)",

@@ -58,10 +58,11 @@ fn open_file(table: &SpeedTable, path: &Path, grid: &Grid) -> anyhow::Result<Ope
     let options = VolumeOptions {
         shape: Some(if extruded { [nx, 1, nz] } else { grid.shape }),
         element: table.element.unwrap_or_default(),
-        order: table.byte_order.unwrap_or_default(),
+        order: table.byte_order,
         header_bytes: table.header_bytes.unwrap_or(0),
         fortran: table.x_fastest.unwrap_or(false),
         format: None,
+        spacing: None,
     };
     let volume = Volume::open(path, &options).map_err(|error| {
         let hint = if !extruded && ny > 1 && section_fits(path, &options, [nx, 1, nz]) {

@@ -106,6 +106,12 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// The caller asked to stop; nothing stands under the name, or what stood there before.
+    #[error("{}: stopped before it was complete; nothing was written", path.display())]
+    Stopped {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl Error {

@@ -7,19 +7,36 @@
 //! written whole appear under their name only when complete ([`AtomicFile`]).
 
 pub mod array_writer;
+mod ascii;
 pub mod atomic;
 pub mod csv_points;
 pub mod element;
 pub mod error;
+pub mod growing;
+pub mod identify;
 pub mod npy;
+pub mod number_writer;
 mod positioned;
 pub mod raw;
+pub mod rsf;
 pub mod segy;
+pub mod sps;
+pub mod statistics;
+mod store;
+pub mod su;
+pub mod trace_fields;
+pub mod trace_writer;
+pub mod traces;
 pub mod volume;
 pub mod vti;
 
 pub use array_writer::ArrayWriter;
 pub use atomic::AtomicFile;
-pub use element::{ByteOrder, Element, Sample};
+pub use element::{ByteOrder, Element, Real, Sample};
 pub use error::{Error, Result};
-pub use volume::{Statistics, Volume, VolumeFormat, VolumeOptions};
+pub use identify::{Format, Identity, identify};
+pub use number_writer::NumberWriter;
+pub use statistics::Statistics;
+pub use trace_writer::{TraceLayout, TraceWriter};
+pub use traces::{TraceOptions, Traces};
+pub use volume::{Volume, VolumeFormat, VolumeOptions};

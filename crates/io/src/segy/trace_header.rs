@@ -40,7 +40,7 @@ impl TraceHeader {
     }
 
     /// The header's bytes, big endian; `trace` is the number within the file, from 1.
-    pub(super) fn encode(
+    pub(crate) fn encode(
         &self,
         path: &Path,
         trace: u64,

@@ -1,0 +1,61 @@
+//! Numbers of a volume by their position in the order of the file, whatever stands between them.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::ascii::AsciiNumbers;
+use crate::element::Real;
+use crate::positioned::read_exact_at;
+use crate::su::SuReader;
+use crate::{ByteOrder, Element, Error, Result};
+
+/// Where numbers are.
+#[derive(Debug)]
+pub(crate) enum Store {
+    /// One after the other from a byte on.
+    Array { file: File, element: Element, order: ByteOrder, offset: u64 },
+    /// As text.
+    Ascii(AsciiNumbers),
+    /// As traces.
+    Su(Box<SuReader>),
+}
+
+impl Store {
+    /// Reads numbers `begin..begin + out.len()`; `bytes` is a buffer that is kept between calls.
+    pub(crate) fn read<R: Real>(
+        &self,
+        path: &Path,
+        begin: u64,
+        bytes: &mut Vec<u8>,
+        out: &mut [R],
+    ) -> Result<()> {
+        match self {
+            Self::Array { file, element, order, offset } => {
+                let width = element.bytes();
+                bytes.resize(out.len() * width, 0);
+                read_exact_at(file, bytes, offset + begin * width as u64)
+                    .map_err(|e| Error::io(path, "read", None, e))?;
+                element.decode(*order, bytes, out);
+                Ok(())
+            }
+            Self::Ascii(numbers) => numbers.read(begin, out),
+            Self::Su(reader) => {
+                let length = reader.samples() as u64;
+                let mut single = Vec::new();
+                let mut done = 0;
+                while done < out.len() {
+                    let at = begin + done as u64;
+                    let start = usize::try_from(at % length).unwrap_or(0);
+                    let count = (reader.samples() - start).min(out.len() - done);
+                    single.resize(count, 0.0);
+                    reader.read_part(at / length, start, &mut single)?;
+                    for (to, &value) in out[done..done + count].iter_mut().zip(&single) {
+                        *to = R::of_f32(value);
+                    }
+                    done += count;
+                }
+                Ok(())
+            }
+        }
+    }
+}
