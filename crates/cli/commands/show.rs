@@ -101,7 +101,7 @@ fn draw(args: &ShowArgs, output: &Path) -> Result<Image> {
         );
         return draw_segy(args);
     }
-    let volume = args.volume.open(&args.file)?;
+    let volume = args.volume.open(&args.file, args.spacing)?;
     let kind = match args.kind {
         Some(kind) => kind,
         None => guess_kind(args, &volume)?,
@@ -323,7 +323,7 @@ fn parse_slice(text: &str) -> Result<(usize, usize), String> {
     Ok((axis, node.trim().parse().map_err(|_| help())?))
 }
 
-fn parse_range(text: &str) -> Result<(usize, usize), String> {
+pub(super) fn parse_range(text: &str) -> Result<(usize, usize), String> {
     let parsed = text
         .split_once([':', '-'])
         .and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)))

@@ -91,7 +91,7 @@ fn kind_is_guessed_from_signs_and_axes(
     let folder = tempfile::tempdir().unwrap();
     let file = array(folder.path(), "a.npy", shape, |n| if n % 2 == 0 { value } else { 1.0 });
     let args = arguments(&file, flags);
-    let volume = args.volume.open(&args.file).unwrap();
+    let volume = args.volume.open(&args.file, None).unwrap();
     assert_eq!(guess_kind(&args, &volume).unwrap(), kind);
 }
 
