@@ -11,6 +11,7 @@ pub mod atomic;
 pub mod csv_points;
 pub mod element;
 pub mod error;
+mod mmap;
 pub mod npy;
 mod positioned;
 pub mod raw;
