@@ -101,6 +101,8 @@ pub fn run(args: &ModelArgs, quiet: bool) -> Result<()> {
                 kind: Some(Kind::Volume),
                 element: args.element,
                 write_order: args.big_endian.then_some(OrderName::Big),
+                sample_format: None,
+                revision: None,
                 write_x_fastest: false,
                 transpose: args.transpose,
                 spacing: args.spacing,

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::exit::Failure;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use temblor_io::segy::{HeaderMap, SampleFormat, SegyOptions};
 use temblor_io::{ByteOrder, Element, Format, Identity, TraceOptions, Volume, VolumeOptions};
 
 /// An error of a command whose own checks are all of its input; those of `temblor_io` keep their
@@ -121,6 +122,15 @@ pub struct VolumeArgs {
     /// Bytes before the first element of a raw file
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     pub skip: u64,
+    /// SEG-Y: sample format instead of the file's: ibm, ieee, f8, i2, ..
+    #[arg(long, value_name = "FORMAT", value_parser = parse_sample_format)]
+    pub segy_samples: Option<SampleFormat>,
+    /// SEG-Y: places of header fields that are not the standard's, such as iline=9,cdpx=73:f4
+    #[arg(long, value_name = "NAME=BYTE[:TYPE],..", value_parser = parse_header_map)]
+    pub header_map: Option<HeaderMap>,
+    /// SEG-Y: read the whole traces of a file that is cut short
+    #[arg(long)]
+    pub allow_truncated: bool,
 }
 
 impl VolumeArgs {
@@ -146,7 +156,12 @@ impl VolumeArgs {
             order: self.byte_order.map(ByteOrder::from),
             interval,
             raw: self.options(None),
-            ..TraceOptions::default()
+            segy: SegyOptions {
+                format: self.segy_samples,
+                fields: self.header_map.clone().unwrap_or_default(),
+                allow_truncated: self.allow_truncated,
+                ..SegyOptions::default()
+            },
         }
     }
 
@@ -182,6 +197,24 @@ impl VolumeArgs {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Reads `ibm`, `ieee` or the standard's code of a sample format.
+///
+/// # Errors
+/// What to give instead.
+pub fn parse_sample_format(text: &str) -> Result<SampleFormat, String> {
+    let text = text.to_ascii_lowercase();
+    let coded = || text.parse().ok().and_then(SampleFormat::from_code);
+    let format = SampleFormat::from_name(&text).or_else(coded);
+    format.ok_or_else(|| {
+        "give ibm, ieee, f8, i1, i2, i3, i4, i8, u1, u2, u3, u4, u8, or the standard's code"
+            .to_owned()
+    })
+}
+
+fn parse_header_map(text: &str) -> Result<HeaderMap, String> {
+    text.parse().map_err(|error: temblor_io::Error| error.to_string())
 }
 
 /// Reads `801,1,187`, `801x1x187` or, in 2-D, `801,187`.

@@ -14,6 +14,7 @@ pub mod element;
 pub mod error;
 pub mod growing;
 pub mod identify;
+mod mmap;
 pub mod npy;
 pub mod number_writer;
 mod positioned;

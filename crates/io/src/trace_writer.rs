@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::element::Real;
 use crate::growing::GrowingFile;
 use crate::rsf::{self, RsfAxis, RsfLayout};
-use crate::segy::{RawTraceHeader, SegyHeader, SegyWriter, TraceHeader};
+use crate::segy::{Losses, RawTraceHeader, SegyHeader, SegyWriter, TraceHeader};
 use crate::su::{SuHeader, SuWriter, reordered};
 use crate::{ByteOrder, Element, Error, Format, Result, npy};
 
@@ -25,7 +25,7 @@ pub struct TraceLayout {
     pub traces: u64,
     /// Traces of a shot where all have as many, else 0.
     pub traces_per_shot: usize,
-    /// Number format of RSF and npy; SEG-Y and SU hold singles.
+    /// Number format of RSF and npy; SU holds singles, SEG-Y has a format of its own.
     pub element: Element,
     /// Byte order of SU, RSF and npy.
     pub order: ByteOrder,
@@ -33,6 +33,9 @@ pub struct TraceLayout {
     pub text: Vec<String>,
     /// As [`SegyHeader::coordinate_scalar`].
     pub coordinate_scalar: Option<i16>,
+    /// SEG-Y: what the file says besides the interval, the number of samples, the text and the
+    /// scalar.
+    pub segy: SegyHeader,
 }
 
 impl TraceLayout {
@@ -50,12 +53,16 @@ impl TraceLayout {
             order: ByteOrder::Little,
             text: Vec::new(),
             coordinate_scalar: None,
+            segy: SegyHeader::default(),
         }
     }
 
     fn segy(&self, path: &Path) -> Result<SegyHeader> {
-        let mut header = SegyHeader::new(self.need_interval(path)?, self.samples);
-        header.text.clone_from(&self.text);
+        let mut header = self.segy.clone();
+        (header.sample_interval, header.samples) = (self.need_interval(path)?, self.samples);
+        if !self.text.is_empty() {
+            header.text.clone_from(&self.text);
+        }
         header.traces_per_record = self.traces_per_shot;
         header.coordinate_scalar = self.coordinate_scalar;
         Ok(header)
@@ -136,13 +143,10 @@ impl TraceLayout {
 pub enum HeaderOf<'a> {
     /// Geometry and numbers.
     Decoded(&'a TraceHeader),
-    /// The header as another file has it; `su` if that is an SU file.
-    Raw {
-        /// Its bytes.
-        header: &'a RawTraceHeader,
-        /// Whether bytes 181 to 240 are SU's.
-        su: bool,
-    },
+    /// The header of a SEG-Y trace as it is, with its extensions.
+    Segy(&'a RawTraceHeader, &'a [u8]),
+    /// The header of an SU trace as it is.
+    Su(&'a RawTraceHeader),
 }
 
 /// A file of traces that grows; the name is taken as given, as with [`SegyWriter`].
@@ -152,6 +156,7 @@ pub struct TraceWriter {
     inner: Inner,
     buffer: Vec<u8>,
     single: Vec<f32>,
+    double: Vec<f64>,
 }
 
 #[derive(Debug)]
@@ -203,7 +208,13 @@ impl TraceWriter {
                 })
             }
         };
-        Ok(Self { layout: layout.clone(), inner, buffer: Vec::new(), single: Vec::new() })
+        Ok(Self {
+            layout: layout.clone(),
+            inner,
+            buffer: Vec::new(),
+            single: Vec::new(),
+            double: Vec::new(),
+        })
     }
 
     /// Appends a trace; RSF and npy have no place for its header.
@@ -218,21 +229,36 @@ impl TraceWriter {
         self.single.clear();
         match &mut self.inner {
             Inner::Segy(writer) => {
-                self.single.extend(samples.iter().map(|v| v.to_f32()));
-                match header {
-                    HeaderOf::Decoded(header) => writer.write_trace(header, &self.single),
-                    HeaderOf::Raw { header, .. } => {
-                        writer.write_trace(&header.decode(), &self.single)
+                let wide = std::mem::size_of::<R>() > 4;
+                self.double.clear();
+                if wide {
+                    self.double.extend(samples.iter().map(|v| v.to_f64()));
+                } else {
+                    self.single.extend(samples.iter().map(|v| v.to_f32()));
+                }
+                let (raw, extensions) = match header {
+                    HeaderOf::Decoded(header) if wide => {
+                        return writer.write_trace_f64(header, &self.double);
                     }
+                    HeaderOf::Decoded(header) => return writer.write_trace(header, &self.single),
+                    HeaderOf::Segy(header, extensions) => (*header, extensions),
+                    HeaderOf::Su(header) => (reordered(header, header.order, false), &[][..]),
+                };
+                if wide {
+                    writer.write_raw_f64(&raw, extensions, &self.double)
+                } else {
+                    writer.write_raw(&raw, extensions, &self.single)
                 }
             }
             Inner::Su(writer) => {
                 self.single.extend(samples.iter().map(|v| v.to_f32()));
                 match header {
                     HeaderOf::Decoded(header) => writer.write_trace(header, &self.single),
-                    HeaderOf::Raw { header, su } => {
-                        let header = reordered(header, self.layout.order, su);
-                        writer.write_raw(&header, &self.single)
+                    HeaderOf::Su(header) => writer.write_raw(header, &self.single),
+                    HeaderOf::Segy(header, _) => {
+                        let mut turned = reordered(header, self.layout.order, false);
+                        turned.set_i16(109, writer.delay(header)?);
+                        writer.write_raw(&turned, &self.single)
                     }
                 }
             }
@@ -247,6 +273,15 @@ impl TraceWriter {
                 })?;
                 file.append(&self.buffer)
             }
+        }
+    }
+
+    /// What SEG-Y's sample format could not hold so far.
+    #[must_use]
+    pub fn losses(&self) -> Losses {
+        match &self.inner {
+            Inner::Segy(writer) => writer.losses(),
+            _ => Losses::default(),
         }
     }
 

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::element::Real;
-use crate::segy::{RawTraceHeader, SegyOptions, SegyReader};
+use crate::segy::{RawTraceHeader, SegyOptions, SegyReader, TraceHeader, WordOrder};
 use crate::store::Store;
-use crate::su::{SuOptions, SuReader};
+use crate::su::{self, SuOptions, SuReader};
 use crate::volume::open::rsf_store;
 use crate::{ByteOrder, Element, Error, Format, Result, Volume, VolumeOptions, identify, rsf};
 
@@ -98,10 +98,12 @@ impl Traces {
     fn open_segy(
         path: &Path,
         options: &TraceOptions,
-        _: &mut Vec<String>,
+        warnings: &mut Vec<String>,
     ) -> Result<(Inner, Option<f64>, f64)> {
-        let segy = SegyOptions { order: options.order.or(options.segy.order), ..options.segy };
+        let mut segy = options.segy.clone();
+        segy.order = options.order.map(WordOrder::from).or(segy.order);
         let reader = SegyReader::open(path, &segy)?;
+        warnings.extend(reader.warnings().iter().map(ToString::to_string));
         let start = if reader.traces() > 0 { reader.header(0)?.decode().delay } else { 0.0 };
         let interval = Some(reader.sample_interval()).filter(|&dt| dt > 0.0);
         Ok((Inner::Segy(Box::new(reader)), interval, start))
@@ -114,7 +116,7 @@ impl Traces {
     ) -> Result<(Inner, Option<f64>, f64)> {
         let reader = SuReader::open(path, &SuOptions { order: options.order })?;
         warnings.extend_from_slice(reader.warnings());
-        let (interval, start) = (reader.sample_interval(), reader.header(0)?.decode().delay);
+        let (interval, start) = (reader.sample_interval(), su::decode(&reader.header(0)?).delay);
         Ok((Inner::Su(Box::new(reader)), interval, start))
     }
 
@@ -173,7 +175,13 @@ impl Traces {
         }
     }
 
-    /// Samples per trace.
+    /// Whether traces differ in their numbers of samples, as those of SEG-Y may.
+    #[must_use]
+    pub fn is_variable(&self) -> bool {
+        self.segy().is_some_and(SegyReader::is_variable)
+    }
+
+    /// Samples per trace, the largest number where traces differ.
     #[must_use]
     pub fn samples(&self) -> usize {
         match &self.inner {
@@ -198,12 +206,12 @@ impl Traces {
 
     /// Byte order of the samples.
     #[must_use]
-    pub fn order(&self) -> ByteOrder {
+    pub fn order(&self) -> WordOrder {
         match &self.inner {
             Inner::Segy(reader) => reader.order(),
-            Inner::Su(reader) => reader.order(),
-            Inner::Rsf { header, .. } => header.order,
-            Inner::Array(volume) => volume.order(),
+            Inner::Su(reader) => reader.order().into(),
+            Inner::Rsf { header, .. } => header.order.into(),
+            Inner::Array(volume) => volume.order().into(),
         }
     }
 
@@ -245,6 +253,18 @@ impl Traces {
         }
     }
 
+    /// Geometry of a trace, counted from 0, m and s, where the format has headers.
+    ///
+    /// # Errors
+    /// As [`Traces::header`], and [`Error::Trace`] for coordinates that are angles.
+    pub fn geometry(&self, trace: u64) -> Result<Option<TraceHeader>> {
+        match &self.inner {
+            Inner::Segy(reader) => reader.trace_header(trace).map(Some),
+            Inner::Su(reader) => Ok(Some(su::decode(&reader.header(trace)?))),
+            _ => Ok(None),
+        }
+    }
+
     /// Samples of a trace, counted from 0, in single precision.
     ///
     /// # Errors
@@ -253,14 +273,16 @@ impl Traces {
         self.samples_as(trace)
     }
 
-    /// Samples of a trace, counted from 0, in single or double precision; SEG-Y samples pass through
-    /// single precision.
+    /// Samples of a trace, counted from 0, in single or double precision.
     ///
     /// # Errors
     /// As [`Traces::header`].
     pub fn samples_as<R: Real>(&self, trace: u64) -> Result<Vec<R>> {
         let widened = |samples: Vec<f32>| samples.into_iter().map(R::of_f32).collect();
         match &self.inner {
+            Inner::Segy(reader) if std::mem::size_of::<R>() > 4 => {
+                Ok(reader.samples_f64_of(trace)?.into_iter().map(R::of_f64).collect())
+            }
             Inner::Segy(reader) => reader.samples_of(trace).map(widened),
             Inner::Su(reader) => Ok(widened(reader.read(trace)?.1)),
             Inner::Rsf { header, store, samples, traces } => {

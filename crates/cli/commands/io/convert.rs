@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use temblor_io::atomic::PendingName;
-use temblor_io::segy::TraceHeader;
+use temblor_io::segy::{SampleFormat, SegyHeader, TraceHeader};
 use temblor_io::trace_writer::HeaderOf;
 use temblor_io::volume::{VolumeLayout, write};
 use temblor_io::{
@@ -14,7 +14,9 @@ use temblor_io::{
 
 use super::describe::{Kind, usual_kind, warn};
 use crate::commands::reordered::{Reordered, parse_axes};
-use crate::commands::volume_args::{ElementName, FormatName, OrderName, VolumeArgs, parse_spacing};
+use crate::commands::volume_args::{
+    ElementName, FormatName, OrderName, VolumeArgs, parse_sample_format, parse_spacing,
+};
 use crate::progress::Work;
 use crate::stop;
 
@@ -23,9 +25,10 @@ use crate::stop;
 #[command(
     after_help = "Traces go to SEG-Y, SU, RSF and npy, headers along to SEG-Y and SU; volumes to RSF, \
     npy, VTI, raw and SU. What the file says of spacing and interval is kept unless \
-    --spacing or --dt-ms says otherwise. Ctrl-C leaves nothing half written.\n\n\
+    --spacing or --dt-ms says otherwise; SEG-Y to SEG-Y keeps all headers. Ctrl-C leaves nothing half written.\n\n\
     Examples:\n  \
     temblor io convert shot.sgy shot.su\n  \
+    temblor io convert ibm.sgy ieee.sgy --sample-format ieee\n  \
     temblor io convert shot.npy shot.sgy --dt-ms 4\n  \
     temblor io convert vp.rsf vp.vti            # for ParaView\n  \
     temblor io convert vp.su vp.npy --as volume\n  \
@@ -45,9 +48,16 @@ pub struct ConvertArgs {
     /// Element type to write [default: the file's, f4 for f2]
     #[arg(long, value_enum, value_name = "TYPE")]
     pub element: Option<ElementName>,
-    /// Byte order to write [default: little; SEG-Y is big endian]
+    /// Byte order to write [default: little; SEG-Y: the file's, else big]
     #[arg(long, value_enum, value_name = "ORDER")]
     pub write_order: Option<OrderName>,
+    /// SEG-Y: sample format to write: ibm, ieee, f8, i2, .. [default: the file's if it is SEG-Y, else
+    /// ieee]
+    #[arg(long, value_name = "FORMAT", value_parser = parse_sample_format)]
+    pub sample_format: Option<SampleFormat>,
+    /// SEG-Y: revision to write, 0, 1 or 2 [default: 1, or 2 where that is needed]
+    #[arg(long, value_name = "REVISION", value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub revision: Option<u8>,
     /// Write npy and raw volumes with x fastest
     #[arg(long)]
     pub write_x_fastest: bool,
@@ -183,41 +193,62 @@ fn convert_traces(args: &ConvertArgs, from: Format, to: Format, quiet: bool) -> 
     layout.start = traces.start();
     layout.element = element_of(args, traces.element().unwrap_or_default(), to);
     layout.order = order_of(args);
-    if matches!(to, Format::Su | Format::Segy) {
-        ensure!(
-            layout.element == Element::F32,
-            "{} files are written as f4: leave --element out",
+    match to {
+        Format::Segy => layout.segy = segy_header(args, &traces)?,
+        _ => ensure!(
+            !traces.is_variable(),
+            "{}: its traces differ in length, which {} cannot hold: convert it to SEG-Y",
+            args.input.display(),
             to.name()
-        );
-        ensure!(
-            to == Format::Su || args.write_order.is_none(),
-            "SEG-Y is written big endian: leave --write-order out"
-        );
-        if !traces.has_headers() {
-            tracing::warn!(
-                "{} has no trace headers: geometry is 0, traces are numbered",
-                args.input.display()
-            );
-        }
+        ),
     }
-    layout.text = text(&traces);
+    if matches!(to, Format::Su | Format::Segy) && !traces.has_headers() {
+        tracing::warn!(
+            "{} has no trace headers: geometry is 0, traces are numbered",
+            args.input.display()
+        );
+    }
     layout.check(&args.output)?;
     let stop = stop::on_ctrl_c("stopping; nothing will be left half written");
     let work = Work::new("converting", traces.traces(), quiet, stop);
     let pending = PendingName::new(&args.output)?;
     let mut writer = TraceWriter::create(pending.temporary(), &layout)?;
+    let wide = match traces.segy() {
+        Some(segy) => !matches!(
+            segy.format(),
+            SampleFormat::Ieee
+                | SampleFormat::I16
+                | SampleFormat::I8
+                | SampleFormat::I24
+                | SampleFormat::U8
+                | SampleFormat::U16
+                | SampleFormat::U24
+        ),
+        None => matches!(traces.element(), Some(Element::F64 | Element::I32)),
+    };
     for trace in 0..traces.traces() {
-        match traces.element() {
-            Some(Element::F64 | Element::I32) => copy::<f64>(&traces, trace, &mut writer)?,
-            _ => copy::<f32>(&traces, trace, &mut writer)?,
+        if wide {
+            copy::<f64>(&traces, trace, &mut writer)?;
+        } else {
+            copy::<f32>(&traces, trace, &mut writer)?;
         }
         if !work.at(trace + 1) {
             return Err(Error::Stopped { path: args.output.clone() }.into());
         }
     }
+    let losses = writer.losses();
     writer.finish()?;
     pending.commit()?;
     drop(work);
+    for (count, what) in [
+        (losses.saturated, "beyond the range of the sample format, written as its largest value"),
+        (losses.not_a_number, "not a number, written as the largest IBM float or as 0"),
+        (losses.rounded, "rounded to whole numbers"),
+    ] {
+        if count > 0 {
+            tracing::warn!("{}: {count} samples were {what}", args.output.display());
+        }
+    }
     println!(
         "{}: {}, {} traces of {} samples",
         args.output.display(),
@@ -230,12 +261,13 @@ fn convert_traces(args: &ConvertArgs, from: Format, to: Format, quiet: bool) -> 
 
 fn copy<R: Real>(traces: &Traces, trace: u64, writer: &mut TraceWriter) -> Result<()> {
     let samples = traces.samples_as::<R>(trace)?;
-    match traces.header(trace)? {
-        Some(header) => {
-            let su = traces.format() == Format::Su;
-            writer.write(HeaderOf::Raw { header: &header, su }, &samples)?;
+    match (traces.header(trace)?, traces.segy()) {
+        (Some(header), Some(segy)) => {
+            let extensions = segy.header_extensions(trace)?;
+            writer.write(HeaderOf::Segy(&header, &extensions), &samples)?;
         }
-        None => {
+        (Some(header), None) => writer.write(HeaderOf::Su(&header), &samples)?,
+        (None, _) => {
             let number = i32::try_from(trace + 1).ok().context("too many traces for headers")?;
             let header = TraceHeader {
                 field_record: 1,
@@ -249,17 +281,25 @@ fn copy<R: Real>(traces: &Traces, trace: u64, writer: &mut TraceWriter) -> Resul
     Ok(())
 }
 
-/// Lines for a text header: the input's own, or where the traces come from.
-fn text(traces: &Traces) -> Vec<String> {
-    let Some(segy) = traces.segy() else {
-        let name = traces.path().file_name().unwrap_or_default().to_string_lossy();
-        return vec![format!("Converted by temblor from {name} ({})", traces.format().name())];
+/// The SEG-Y headers to write: the input's own where it is SEG-Y.
+fn segy_header(args: &ConvertArgs, traces: &Traces) -> Result<SegyHeader> {
+    let mut header = match traces.segy() {
+        Some(segy) => SegyHeader::like(segy)?,
+        None => {
+            let name = args.input.file_name().unwrap_or_default().to_string_lossy();
+            let mut header = SegyHeader::default();
+            header
+                .text
+                .push(format!("Converted by temblor from {name} ({})", traces.format().name()));
+            header
+        }
     };
-    // The writer numbers the lines itself.
-    let bare = segy.text().iter().map(|line| line.get(3..).unwrap_or("").trim().to_owned());
-    let mut lines: Vec<String> = bare.take(38).collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
+    if let Some(format) = args.sample_format {
+        header.format = format;
     }
-    lines
+    if let Some(order) = args.write_order {
+        header.order = ByteOrder::from(order).into();
+    }
+    header.revision = args.revision.or(header.revision);
+    Ok(header)
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use temblor_io::segy::{Field, RawTraceHeader, TraceHeader, WordOrder};
 use temblor_io::statistics::{Count, Statistics, Tally};
-use temblor_io::trace_fields::{self, Field};
-use temblor_io::{ByteOrder, Error, Format, Traces, Volume, rsf};
+use temblor_io::{Error, Format, Traces, Volume, rsf, trace_fields};
 
 use super::points;
 use crate::commands::volume_args::{VolumeArgs, parse_spacing};
@@ -112,13 +112,6 @@ pub(in crate::commands) fn run(args: &DescribeArgs, quiet: bool) -> Result<()> {
     Ok(())
 }
 
-fn endian(order: ByteOrder) -> &'static str {
-    match order {
-        ByteOrder::Little => "little endian",
-        ByteOrder::Big => "big endian",
-    }
-}
-
 fn stopped(path: &Path) -> anyhow::Error {
     Error::Stopped { path: path.to_owned() }.into()
 }
@@ -133,7 +126,7 @@ fn describe_volume(
     let names = ["x", "y", "z"];
     let axes = volume.axes().map(|a| names[a]).join(", ");
     let (format, element) = (volume.format().name(), volume.element().name());
-    writeln!(text, "  format     {format}, {element}, {}", endian(volume.order()))?;
+    writeln!(text, "  format     {format}, {element}, {}", WordOrder::from(volume.order()))?;
     let nodes = nx as u64 * ny as u64 * nz as u64;
     writeln!(text, "  shape      ({nx}, {ny}, {nz}) = (x, y, z), {nodes} nodes")?;
     writeln!(text, "  axes       {axes} on disk, slowest first")?;
@@ -180,12 +173,11 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn add(&mut self, header: &temblor_io::segy::RawTraceHeader) {
+    fn add(&mut self, header: &RawTraceHeader, decoded: &TraceHeader) {
         for (field, least, most) in &mut self.fields {
-            let value = field.value(header);
+            let value = header.get(field).to_f64();
             (*least, *most) = (least.min(value), most.max(value));
         }
-        let decoded = header.decode();
         let places = [decoded.source, decoded.receiver];
         for (range, &value) in self.places.iter_mut().zip(places.as_flattened()) {
             *range = (range.0.min(value), range.1.max(value));
@@ -204,10 +196,18 @@ fn describe_traces(
     let mut kind = traces.element().map_or(String::new(), |e| format!(", {}", e.name()));
     if let Some(segy) = traces.segy() {
         let (major, minor) = segy.revision();
-        kind = format!(" revision {major}.{minor}, samples {:?}", segy.format()).to_lowercase();
+        let format = segy.format();
+        kind = format!(
+            " revision {major}.{minor}, {} samples (code {})",
+            format.name(),
+            format.code()
+        );
     }
-    writeln!(text, "  format     {}{kind}, {}", traces.format().name(), endian(traces.order()))?;
+    writeln!(text, "  format     {}{kind}, {}", traces.format().name(), traces.order())?;
     writeln!(text, "  traces     {}", traces.traces())?;
+    if traces.is_variable() {
+        writeln!(text, "  lengths    differ, up to:")?;
+    }
     let (samples, start) = (traces.samples(), traces.start());
     let mut warnings = traces.warnings().to_vec();
     match traces.sample_interval() {
@@ -236,8 +236,8 @@ fn describe_traces(
         if !read && trace != 0 && trace != last {
             continue;
         }
-        if let Some(header) = traces.header(trace)? {
-            ranges.add(&header);
+        if let (Some(header), Some(decoded)) = (traces.header(trace)?, traces.geometry(trace)?) {
+            ranges.add(&header, &decoded);
         }
         if read {
             tally.add(&traces.samples_of(trace)?, |sample| (trace, sample));
@@ -289,9 +289,8 @@ fn headers(
             continue;
         }
         let range = if least < most { format!("{least} to {most}") } else { least.to_string() };
-        let name = if field.su.is_empty() { field.name } else { field.su };
-        let meaning = if field.su.is_empty() { "" } else { field.name };
-        writeln!(text, "{}", format!("    {name:9} {range:26} {meaning}").trim_end())?;
+        let name = field.name;
+        writeln!(text, "    {name:9}{range:20} {}", field.about)?;
         if matches!(field.byte, 69 | 71 | 109 | 115 | 117) && least < most {
             warnings.push(format!("{name} differs between traces: {range}"));
         }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use temblor_io::trace_fields::{self, Field};
-use temblor_io::{Format, Traces};
+use temblor_io::segy::{Field, HeaderMap, apply_scalar};
+use temblor_io::{Format, Traces, trace_fields};
 
 use crate::commands::show::parse_range;
 use crate::commands::volume_args::VolumeArgs;
@@ -19,8 +19,8 @@ const TABLE_TRACES: u64 = 50;
 /// Arguments of `temblor io headers`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Fields have the names of SU (fldr) or long ones (field_record); `--list` prints them.\n\
-    byteN:K is the field that starts at byte N, K one of i2, u2, i4 and f4.\n\n\
+    after_help = "Fields have the names of SU; `--list` prints them. byteN:K is the field that starts \
+    at byte N, K one of u1, i2, u2, i4, u4, i8, f4, f8 and ibm.\n\n\
     Examples:\n  \
     temblor io headers shot.sgy\n  \
     temblor io headers shot.su --fields fldr,tracf,sx,gx --traces 1:10\n  \
@@ -61,15 +61,15 @@ pub(super) fn run(args: &HeadersArgs) -> Result<()> {
     let su = traces.format() == Format::Su;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if args.list {
-        writeln!(out, "{:>8}  {:10}{:24}bytes", "type", "SU", "name")?;
+        writeln!(out, "name      bytes    type  meaning")?;
         for field in trace_fields::fields(su) {
-            let last = field.byte + field.bytes() - 1;
-            let kind = format!("{:?}", field.kind).to_lowercase();
-            writeln!(out, "{kind:>8}  {:10}{:24}{}-{last}", field.su, field.name, field.byte)?;
+            let bytes = format!("{}-{}", field.byte, field.byte + field.kind.bytes() - 1);
+            let kind = field.kind.name();
+            writeln!(out, "{:10}{bytes:9}{kind:6}{}", field.name, field.about)?;
         }
         return quietly(out.flush());
     }
-    let fields = chosen(&args.fields, su)?;
+    let fields = chosen(&args.fields, su, args.reading.header_map.as_ref())?;
     let last = if args.csv { traces.traces() } else { traces.traces().min(TABLE_TRACES) };
     let (first, last) = match args.traces {
         None => (0, last),
@@ -104,14 +104,15 @@ fn quietly(result: std::io::Result<()>) -> Result<()> {
     }
 }
 
-fn chosen(names: &[String], su: bool) -> Result<Vec<(String, Field)>> {
+fn chosen(names: &[String], su: bool, map: Option<&HeaderMap>) -> Result<Vec<(String, Field)>> {
     let mut fields = Vec::new();
     for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
-        let Some(field) = trace_fields::find(name, su) else {
+        let moved = map.filter(|map| map.moves(name)).and_then(|map| map.field(name));
+        let Some(field) = moved.or_else(|| trace_fields::find(name, su)) else {
             let format = if su { "SU" } else { "SEG-Y" };
             bail!(
                 "there is no field `{name}` in {format} trace headers: `--list` prints them, and \
-                 byteN:i2, u2, i4 or f4 reads any byte"
+                 byteN:i2, byteN:i4, byteN:f4 and so on read any byte"
             );
         };
         fields.push((name.to_owned(), field));
@@ -142,12 +143,9 @@ fn print(
         let header = traces.header(trace)?.context("a trace without header")?;
         write!(out, "{:>width$}", trace + 1, width = if args.csv { 0 } else { 8 })?;
         for ((_, field), width) in fields.iter().zip(&widths) {
-            let scalar = if args.metres { scalar_of(field) } else { None };
-            let stored = field.value(&header);
-            let value = scalar.map_or(stored, |byte| {
-                let scalar = f64::from(header.i16(byte));
-                if scalar < 0.0 { stored / -scalar } else { stored * scalar.max(1.0) }
-            });
+            let scalar = args.metres.then(|| scalar_of(field)).flatten();
+            let stored = header.get(field).to_f64();
+            let value = scalar.map_or(stored, |byte| apply_scalar(stored, header.i16(byte)));
             if args.csv {
                 write!(out, ",{value}")?;
             } else {
@@ -160,11 +158,10 @@ fn print(
 }
 
 /// Byte of the scalar of a length, if the field is one.
-pub(super) fn scalar_of(field: &Field) -> Option<usize> {
-    match field.byte {
-        41..=65 => Some(69),
-        73..=85 => Some(71),
-        181 | 185 if field.name.starts_with("ensemble") => Some(71),
+fn scalar_of(field: &Field) -> Option<usize> {
+    match field.name {
+        "gelev" | "selev" | "sdepth" | "gdel" | "sdel" | "swdep" | "gwdep" => Some(69),
+        "sx" | "sy" | "gx" | "gy" | "cdpx" | "cdpy" => Some(71),
         _ => None,
     }
 }

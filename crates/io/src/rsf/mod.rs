@@ -58,7 +58,7 @@ pub enum RsfEncoding {
 /// What an RSF header says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RsfHeader {
-    /// Axes, the fastest first, without trailing axes of one point.
+    /// Axes, the fastest first, without trailing axes of one point behind the second.
     pub axes: Vec<RsfAxis>,
     /// Number format.
     pub element: Element,
@@ -163,7 +163,8 @@ fn axes(path: &Path, keys: &Keys) -> Result<Vec<RsfAxis>> {
         let (o, d) = (real("o")?, real("d")?);
         axes.push(RsfAxis { n, o, d, label: text("label"), unit: text("unit") });
     }
-    while axes.len() > 1 && axes.last().is_some_and(|axis| axis.n == 1) {
+    // The second one may still say where a single trace is.
+    while axes.len() > 2 && axes.last().is_some_and(|axis| axis.n == 1) {
         axes.pop();
     }
     Ok(axes)

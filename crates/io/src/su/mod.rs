@@ -13,20 +13,41 @@ mod writer;
 pub use reader::{SuOptions, SuReader};
 pub use writer::{SuHeader, SuWriter};
 
-use crate::segy::{RawTraceHeader, TRACE_HEADER_BYTES};
-use crate::{ByteOrder, trace_fields};
+use crate::segy::{RawTraceHeader, TRACE_HEADER_BYTES, TraceHeader, WordOrder};
+use crate::trace_fields::{LAST_COMMON_BYTE, fields};
 
-/// The header with its common fields in another byte order; with `su_tail` those of SU too, else
-/// bytes 181 to 240 are zero, since SEG-Y has other fields there.
+/// The header in another byte order; with `su_tail` SU's own fields too, else bytes 181 to 240 are
+/// zero, since SEG-Y has other fields there.
 #[must_use]
-pub fn reordered(header: &RawTraceHeader, order: ByteOrder, su_tail: bool) -> RawTraceHeader {
-    let mut bytes = [0; TRACE_HEADER_BYTES];
-    let last = if su_tail { TRACE_HEADER_BYTES } else { 180 };
-    bytes[..last].copy_from_slice(&header.bytes[..last]);
+pub fn reordered(
+    header: &RawTraceHeader,
+    order: impl Into<WordOrder>,
+    su_tail: bool,
+) -> RawTraceHeader {
+    let order = order.into();
+    let last = if su_tail { TRACE_HEADER_BYTES } else { LAST_COMMON_BYTE };
+    let mut turned = RawTraceHeader::zeros(order);
+    turned.bytes[..last].copy_from_slice(&header.bytes[..last]);
     if order != header.order {
-        for field in trace_fields::fields(true).filter(|field| field.byte <= last) {
-            bytes[field.byte - 1..field.byte - 1 + field.bytes()].reverse();
+        for field in fields(true).filter(|field| field.byte <= last) {
+            let place = field.byte - 1..field.byte - 1 + field.kind.bytes();
+            turn(&mut turned.bytes[place], header.order, order);
         }
     }
-    RawTraceHeader { bytes, order }
+    turned
+}
+
+/// A word of 2 or 4 bytes in another order.
+fn turn(word: &mut [u8], from: WordOrder, to: WordOrder) {
+    if let Ok(bytes) = <[u8; 4]>::try_from(&*word) {
+        word.copy_from_slice(&to.to_big(from.to_big(bytes)));
+    } else if let Ok(bytes) = <[u8; 2]>::try_from(&*word) {
+        word.copy_from_slice(&to.to_big(from.to_big(bytes)));
+    }
+}
+
+/// Geometry and numbering of a trace of an SU file, m and s.
+#[must_use]
+pub fn decode(header: &RawTraceHeader) -> TraceHeader {
+    reordered(header, header.order, false).decode()
 }

@@ -161,7 +161,7 @@ impl SuReader {
         let mut bytes = [0_u8; TRACE_HEADER_BYTES];
         let offset = trace * self.trace_bytes();
         self.read_at(&mut bytes, offset)?;
-        self.checked(trace, RawTraceHeader { bytes, order: self.order })
+        self.checked(trace, RawTraceHeader { bytes, order: self.order.into() })
     }
 
     fn checked(&self, trace: u64, header: RawTraceHeader) -> Result<RawTraceHeader> {
@@ -181,7 +181,7 @@ impl SuReader {
         let mut bytes = vec![0_u8; TRACE_HEADER_BYTES + 4 * self.samples];
         self.read_at(&mut bytes, trace * self.trace_bytes())?;
         let (head, data) = bytes.split_at(TRACE_HEADER_BYTES);
-        let mut header = RawTraceHeader { bytes: [0; TRACE_HEADER_BYTES], order: self.order };
+        let mut header = RawTraceHeader::zeros(self.order);
         header.bytes.copy_from_slice(head);
         let mut samples = vec![0.0; self.samples];
         Element::F32.decode(self.order, data, &mut samples);
@@ -190,11 +190,11 @@ impl SuReader {
 
     /// Part of the samples of a trace, from sample `start`; the header is checked.
     pub(crate) fn read_part(&self, trace: u64, start: usize, out: &mut [f32]) -> Result<()> {
-        let header = self.header(trace)?;
+        self.header(trace)?;
         let first = trace * self.trace_bytes() + (TRACE_HEADER_BYTES + 4 * start) as u64;
         let mut bytes = vec![0_u8; 4 * out.len()];
         self.read_at(&mut bytes, first)?;
-        Element::F32.decode(header.order, &bytes, out);
+        Element::F32.decode(self.order, &bytes, out);
         Ok(())
     }
 
@@ -260,7 +260,7 @@ impl Candidate<'_> {
         let mut bytes = [0_u8; TRACE_HEADER_BYTES];
         read_exact_at(self.file, &mut bytes, offset)
             .map_err(|e| Error::io(self.path, "read", None, e))?;
-        Ok(RawTraceHeader { bytes, order: self.order })
+        Ok(RawTraceHeader { bytes, order: self.order.into() })
     }
 
     /// Whether the file is a whole number of traces of the first one's length that all say so.

@@ -110,9 +110,11 @@ impl SuWriter {
     pub fn write_trace(&mut self, header: &TraceHeader, samples: &[f32]) -> Result<()> {
         let trace = self.file.rows() + 1;
         let scalar = self.header.coordinate_scalar;
-        let bytes = header.encode(&self.path, trace, self.samples, self.interval_us, scalar)?;
-        let mut raw =
-            reordered(&RawTraceHeader { bytes, order: ByteOrder::Big }, self.header.order, false);
+        let order = self.header.order.into();
+        let (samples_in, interval_us) = (self.samples, self.interval_us);
+        let full = header.encode_su(&self.path, trace, samples_in, interval_us, scalar, order)?;
+        let mut raw = reordered(&full, order, false);
+        raw.set_i16(109, self.delay(&full)?);
         let interval = self.header.sample_interval.map(|dt| (dt, header.delay));
         let pairs =
             [(181, self.header.along_samples.or(interval)), (189, self.header.along_traces)];
@@ -124,6 +126,25 @@ impl SuWriter {
             }
         }
         self.write_raw(&raw, samples)
+    }
+
+    /// `delrt` of a SEG-Y header: SU has no scalar of times.
+    pub(crate) fn delay(&self, header: &RawTraceHeader) -> Result<i16> {
+        if matches!(header.i16(215), 0 | 1) {
+            return Ok(header.i16(109));
+        }
+        let delay = header.decode().delay * 1e3;
+        let whole = delay.round();
+        #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+        if (delay - whole).abs() < 1e-6 && whole.abs() <= f64::from(i16::MAX) {
+            return Ok(whole as i16);
+        }
+        Err(Error::Trace {
+            path: self.path.clone(),
+            trace: self.file.rows() + 1,
+            what: format!("a delay of {delay} ms"),
+            remedy: "SU stores whole milliseconds, at most 32,767: write SEG-Y or RSF".into(),
+        })
     }
 
     /// Appends a trace with a header as another file has it, in its byte order; `ns` is set, and
