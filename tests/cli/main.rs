@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod examples;
+mod files;
 mod memory;
 mod runs;
 mod support;

@@ -196,6 +196,8 @@ fn fingerprint(job: &Job, backend: &dyn Backend, facts: &Facts) -> Fingerprint {
     }
     print.add("receivers", &receivers.finalize());
     let snapshots = job.output.snapshots.as_ref().map(|(spec, format, _)| (spec, format));
-    print.add("output", &(job.output.format, job.output.per_shot(), snapshots));
+    let output = &job.output;
+    let dialect = (output.byte_order, output.sample_format.name(), output.revision);
+    print.add("output", &(output.format, dialect, output.per_shot(), snapshots));
     print
 }

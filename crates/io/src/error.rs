@@ -125,6 +125,24 @@ impl Error {
         }
     }
 
+    /// The same error about another file: of one that is written under a temporary name, the one
+    /// that it will be.
+    #[must_use]
+    pub fn about(mut self, file: &Path) -> Self {
+        match &mut self {
+            Self::Io { path, .. }
+            | Self::DiskFull { path, .. }
+            | Self::Size { path, .. }
+            | Self::Shape { path, .. }
+            | Self::Format { path, .. }
+            | Self::Trace { path, .. }
+            | Self::Line { path, .. }
+            | Self::Invalid { path, .. }
+            | Self::Stopped { path } => file.clone_into(path),
+        }
+        self
+    }
+
     /// Wraps what the system said; a full disk or quota becomes [`Error::DiskFull`].
     pub(crate) fn io(
         path: &Path,

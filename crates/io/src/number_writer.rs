@@ -62,7 +62,8 @@ impl NumberWriter {
             self.buffer.clear();
             self.element.encode(self.order, chunk, &mut self.buffer).map_err(|n| {
                 let at = before + (part * CHUNK + n) as u64 + 1;
-                let remedy = format!("{} cannot hold it: write f4 or f8", self.element.name());
+                let other = if self.element == Element::F32 { "f8" } else { "f4 or f8" };
+                let remedy = format!("{} cannot hold it: write {other}", self.element.name());
                 Error::invalid(&self.path, format!("number {at}"), chunk[n], remedy)
             })?;
             self.file.write(&self.buffer)?;

@@ -251,6 +251,11 @@ impl TraceWriter {
                 }
             }
             Inner::Su(writer) => {
+                let infinite = |v: &R| v.to_f32().is_infinite() && v.to_f64().is_finite();
+                if let Some(n) = samples.iter().position(infinite) {
+                    let got = samples[n];
+                    return Err(writer.refused(n, &got));
+                }
                 self.single.extend(samples.iter().map(|v| v.to_f32()));
                 match header {
                     HeaderOf::Decoded(header) => writer.write_trace(header, &self.single),
@@ -268,7 +273,8 @@ impl TraceWriter {
                 let element = self.layout.element;
                 element.encode(self.layout.order, samples, &mut self.buffer).map_err(|n| {
                     let got = format!("{} (trace {})", samples[n], file.rows() + 1);
-                    let remedy = format!("{} cannot hold it: write f4 or f8", element.name());
+                    let other = if element == Element::F32 { "f8" } else { "f4 or f8" };
+                    let remedy = format!("{} cannot hold it: write {other}", element.name());
                     Error::invalid(file.path(), format!("sample {}", n + 1), got, remedy)
                 })?;
                 file.append(&self.buffer)

@@ -212,7 +212,8 @@ fn convert_traces(args: &ConvertArgs, from: Format, to: Format, quiet: bool) -> 
     let stop = stop::on_ctrl_c("stopping; nothing will be left half written");
     let work = Work::new("converting", traces.traces(), quiet, stop);
     let pending = PendingName::new(&args.output)?;
-    let mut writer = TraceWriter::create(pending.temporary(), &layout)?;
+    let named = |error: Error| error.about(&args.output);
+    let mut writer = TraceWriter::create(pending.temporary(), &layout).map_err(named)?;
     let wide = match traces.segy() {
         Some(segy) => !matches!(
             segy.format(),
@@ -228,16 +229,16 @@ fn convert_traces(args: &ConvertArgs, from: Format, to: Format, quiet: bool) -> 
     };
     for trace in 0..traces.traces() {
         if wide {
-            copy::<f64>(&traces, trace, &mut writer)?;
+            copy::<f64>(args, &traces, trace, &mut writer)?;
         } else {
-            copy::<f32>(&traces, trace, &mut writer)?;
+            copy::<f32>(args, &traces, trace, &mut writer)?;
         }
         if !work.at(trace + 1) {
             return Err(Error::Stopped { path: args.output.clone() }.into());
         }
     }
     let losses = writer.losses();
-    writer.finish()?;
+    writer.finish().map_err(named)?;
     pending.commit()?;
     drop(work);
     for (count, what) in [
@@ -259,14 +260,19 @@ fn convert_traces(args: &ConvertArgs, from: Format, to: Format, quiet: bool) -> 
     Ok(())
 }
 
-fn copy<R: Real>(traces: &Traces, trace: u64, writer: &mut TraceWriter) -> Result<()> {
+fn copy<R: Real>(
+    args: &ConvertArgs,
+    traces: &Traces,
+    trace: u64,
+    writer: &mut TraceWriter,
+) -> Result<()> {
     let samples = traces.samples_as::<R>(trace)?;
-    match (traces.header(trace)?, traces.segy()) {
+    let written = match (traces.header(trace)?, traces.segy()) {
         (Some(header), Some(segy)) => {
             let extensions = segy.header_extensions(trace)?;
-            writer.write(HeaderOf::Segy(&header, &extensions), &samples)?;
+            writer.write(HeaderOf::Segy(&header, &extensions), &samples)
         }
-        (Some(header), None) => writer.write(HeaderOf::Su(&header), &samples)?,
+        (Some(header), None) => writer.write(HeaderOf::Su(&header), &samples),
         (None, _) => {
             let number = i32::try_from(trace + 1).ok().context("too many traces for headers")?;
             let header = TraceHeader {
@@ -275,10 +281,10 @@ fn copy<R: Real>(traces: &Traces, trace: u64, writer: &mut TraceWriter) -> Resul
                 delay: traces.start(),
                 ..TraceHeader::default()
             };
-            writer.write(HeaderOf::Decoded(&header), &samples)?;
+            writer.write(HeaderOf::Decoded(&header), &samples)
         }
-    }
-    Ok(())
+    };
+    Ok(written.map_err(|error| error.about(&args.output))?)
 }
 
 /// The SEG-Y headers to write: the input's own where it is SEG-Y.

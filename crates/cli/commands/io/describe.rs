@@ -51,7 +51,7 @@ pub enum Kind {
 }
 
 /// What a file of a format is unless the user says otherwise: RSF tells by its first axis.
-pub(super) fn usual_kind(path: &Path, format: Format) -> Kind {
+pub(in crate::commands) fn usual_kind(path: &Path, format: Format) -> Kind {
     match format {
         Format::Segy | Format::Su => Kind::Traces,
         Format::Rsf => {

@@ -12,8 +12,8 @@ use super::volume_args::bad_input;
 
 pub use convert::ConvertArgs;
 pub(super) use convert::run as convert;
-pub(super) use describe::run as describe;
 pub use describe::{DescribeArgs, Kind};
+pub(super) use describe::{run as describe, usual_kind};
 pub use headers::HeadersArgs;
 
 /// Arguments of `temblor io`.

@@ -128,6 +128,16 @@ impl SuWriter {
         self.write_raw(&raw, samples)
     }
 
+    /// The error of a sample that is too large for a single.
+    pub(crate) fn refused(&self, sample: usize, value: &dyn std::fmt::Display) -> Error {
+        Error::Trace {
+            path: self.path.clone(),
+            trace: self.file.rows() + 1,
+            what: format!("sample {} is {value}", sample + 1),
+            remedy: "SU holds singles: write RSF or npy with f8".into(),
+        }
+    }
+
     /// `delrt` of a SEG-Y header: SU has no scalar of times.
     pub(crate) fn delay(&self, header: &RawTraceHeader) -> Result<i16> {
         if matches!(header.i16(215), 0 | 1) {

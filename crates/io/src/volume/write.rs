@@ -179,7 +179,8 @@ fn write_su<R: Real>(path: &Path, layout: &VolumeLayout, each: &mut Planes<'_, R
     };
     let pending = PendingName::new(path)?;
     header.check(path)?;
-    let mut writer = SuWriter::create(pending.temporary(), &header)?;
+    let named = |error: Error| error.about(path);
+    let mut writer = SuWriter::create(pending.temporary(), &header).map_err(named)?;
     let spacing = layout.spacing.unwrap_or([1.0; 3]);
     let mut column = 0_usize;
     let mut samples = Vec::new();
@@ -199,6 +200,6 @@ fn write_su<R: Real>(path: &Path, layout: &VolumeLayout, each: &mut Planes<'_, R
         }
         Ok(())
     })?;
-    writer.finish()?;
+    writer.finish().map_err(named)?;
     pending.commit()
 }
