@@ -159,9 +159,13 @@ fn orders(
             .map_or([0; 6], |raw| [1, 5, 9, 13, 17, 21].map(|byte| raw.i32(byte).unsigned_abs()));
         numbers.iter().chain(&in_trace).map(|n| n.checked_ilog2().map_or(0, |log| log + 1)).sum()
     };
+    // Two numbers that agree, of 16 bits each, are asked for before the rarer order is believed.
     let [little, pairwise] = [WordOrder::Little, WordOrder::Pairwise];
-    let swapped =
-        if digits(pairwise) < digits(little) { [pairwise, little] } else { [little, pairwise] };
+    let swapped = if digits(pairwise) + 32 <= digits(little) {
+        [pairwise, little]
+    } else {
+        [little, pairwise]
+    };
     if (1..=16).contains(&code(little)) {
         return Ok(Ok(swapped.to_vec()));
     }
