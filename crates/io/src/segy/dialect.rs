@@ -44,11 +44,8 @@ impl Misfit {
 
 pub(super) fn find(source: &Source, options: &SegyOptions) -> Result<Dialect> {
     let path = source.path();
-    let least = (BINARY_BYTES + TRACE_HEADER_BYTES) as u64;
-    if source.size() < least + options.text_bytes.unwrap_or(TEXT_BYTES as u64) {
-        let what = format!("{} bytes are too few for the headers of a SEG-Y file", source.size());
-        let remedy = "check that it is one, copy it again";
-        return Err(Error::format(path, source.size(), what, remedy));
+    if let Some(misfit) = too_short(source, 0) {
+        return Err(refused(path, &[misfit], ""));
     }
     if let Some(text_bytes) = options.text_bytes {
         let found = at_text_length(source, 0, text_bytes, options)?;
@@ -60,9 +57,7 @@ pub(super) fn find(source: &Source, options: &SegyOptions) -> Result<Dialect> {
         Err(misfits) => {
             // Line ends added by a text-mode copy, or a text header that was left out.
             for text_bytes in [0, 3240, 3280] {
-                let fits = source.size() >= text_bytes + least
-                    && at_text_length(source, 0, text_bytes, options)?.is_ok();
-                if fits {
+                if at_text_length(source, 0, text_bytes, options)?.is_ok() {
                     let hint = format!(
                         "its binary header seems to stand at byte {text_bytes}: give {text_bytes} \
                          as the length of the text header, or "
@@ -85,6 +80,15 @@ fn refused(path: &Path, misfits: &[Misfit], hint: &str) -> Error {
     Error::format(path, offset, format!("no dialect fits: {}", tried.join("; ")), remedy)
 }
 
+/// Whether no trace header can follow a binary header at that byte.
+fn too_short(source: &Source, binary_at: u64) -> Option<Misfit> {
+    let least = binary_at.saturating_add((BINARY_BYTES + TRACE_HEADER_BYTES) as u64);
+    (source.size() < least).then(|| {
+        let what = format!("{} bytes are too few for the headers of a SEG-Y file", source.size());
+        Misfit::new(source.size(), what)
+    })
+}
+
 /// Whether a tape label precedes the text header: `SY1.0` or `SY2.0` after the four digits of its
 /// number.
 fn has_label(source: &Source) -> Result<bool> {
@@ -99,9 +103,9 @@ fn at_text_length(
     text_bytes: u64,
     options: &SegyOptions,
 ) -> Result<std::result::Result<Dialect, Vec<Misfit>>> {
-    let binary_at = text_start + text_bytes;
-    if source.size() < binary_at + (BINARY_BYTES + TRACE_HEADER_BYTES) as u64 {
-        return Ok(Err(vec![Misfit::new(source.size(), "the file ends before its traces")]));
+    let binary_at = text_start.saturating_add(text_bytes);
+    if let Some(misfit) = too_short(source, binary_at) {
+        return Ok(Err(vec![misfit]));
     }
     let bytes: [u8; BINARY_BYTES] = source.array(binary_at)?;
     let orders = match orders(source, &bytes, binary_at, options)? {
@@ -159,9 +163,13 @@ fn orders(
             .map_or([0; 6], |raw| [1, 5, 9, 13, 17, 21].map(|byte| raw.i32(byte).unsigned_abs()));
         numbers.iter().chain(&in_trace).map(|n| n.checked_ilog2().map_or(0, |log| log + 1)).sum()
     };
+    // Two numbers that agree, of 16 bits each, are asked for before the rarer order is believed.
     let [little, pairwise] = [WordOrder::Little, WordOrder::Pairwise];
-    let swapped =
-        if digits(pairwise) < digits(little) { [pairwise, little] } else { [little, pairwise] };
+    let swapped = if digits(pairwise) + 32 <= digits(little) {
+        [pairwise, little]
+    } else {
+        [little, pairwise]
+    };
     if (1..=16).contains(&code(little)) {
         return Ok(Ok(swapped.to_vec()));
     }

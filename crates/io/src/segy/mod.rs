@@ -16,6 +16,7 @@
 
 mod binary_header;
 mod coordinates;
+pub mod cube;
 mod dialect;
 mod field;
 mod fields;

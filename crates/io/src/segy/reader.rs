@@ -58,6 +58,12 @@ pub struct SegyReader {
     unmapped: bool,
 }
 
+/// A trace's header and its first extension.
+pub(super) struct Headers<'a> {
+    pub(super) raw: &'a RawTraceHeader,
+    pub(super) extension: Option<&'a [u8; TRACE_HEADER_BYTES]>,
+}
+
 impl SegyReader {
     /// Opens a file and finds its dialect.
     ///
@@ -354,13 +360,29 @@ impl SegyReader {
     /// # Errors
     /// [`Error::Io`], or what `see` returns, which ends the scan.
     pub fn scan(&self, mut see: impl FnMut(u64, &RawTraceHeader) -> Result<()>) -> Result<()> {
+        self.scan_headers(|trace, headers| see(trace, headers.raw))
+    }
+
+    /// [`SegyReader::scan`] with the first extension of each header.
+    pub(super) fn scan_headers(
+        &self,
+        mut see: impl FnMut(u64, &Headers<'_>) -> Result<()>,
+    ) -> Result<()> {
         let order = self.order();
+        let extended = self.trace_extensions() > 0;
+        let header_bytes = TRACE_HEADER_BYTES * if extended { 2 } else { 1 };
+        let mut show = |trace: u64, bytes: &[u8]| {
+            let Some((&bytes, rest)) = bytes.split_first_chunk() else { return Ok(()) };
+            let extension = if extended { rest.first_chunk() } else { None };
+            see(trace, &Headers { raw: &RawTraceHeader { bytes, order }, extension })
+        };
         if self.is_variable() {
             let mut extent = None;
             for trace in 0..self.traces() {
                 let found = self.next_extent(trace, extent)?;
-                let raw = RawTraceHeader { bytes: self.source.array(found.offset)?, order };
-                see(trace, &raw)?;
+                let length = found.header_bytes.min(header_bytes as u64);
+                let length = usize::try_from(length).unwrap_or(header_bytes);
+                show(trace, &self.source.first_bytes(found.offset, length)?)?;
                 extent = Some(found);
             }
             return Ok(());
@@ -372,15 +394,12 @@ impl SegyReader {
         let mut first = 0;
         while first < self.traces() {
             let count = group.min(self.traces() - first);
-            let length = (count - 1) * pitch + TRACE_HEADER_BYTES as u64;
+            let length = (count - 1) * pitch + header_bytes as u64;
             bytes.resize(usize::try_from(length).unwrap_or(usize::MAX), 0);
             self.source.read(&mut bytes, self.dialect.layout.first_trace + first * pitch)?;
             let pitch = usize::try_from(pitch).unwrap_or(usize::MAX);
             for (trace, from) in (first..first + count).zip((0..).step_by(pitch)) {
-                let header = &bytes[from..from + TRACE_HEADER_BYTES];
-                if let Some(raw) = RawTraceHeader::from_bytes(header, order) {
-                    see(trace, &raw)?;
-                }
+                show(trace, &bytes[from..from + header_bytes])?;
             }
             first += count;
         }
