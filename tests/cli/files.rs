@@ -18,7 +18,7 @@ fn with_model() -> Folder {
 #[test]
 fn conversions_in_a_circle_keep_every_byte_of_a_model() {
     let folder = with_model();
-    let files = ["vp.npy", "vp.rsf", "vp.vti", "vp.su", "vp.bin", "back.npy"];
+    let files = ["vp.npy", "vp.rsf", "vp.vti", "vp.su", "vp.sgy", "vp.bin", "back.npy"];
     for pair in files.windows(2) {
         let mut args = vec!["io", "convert", pair[0], pair[1], "--as", "volume", "--spacing", "10"];
         if pair[0] == "vp.bin" {
@@ -35,6 +35,7 @@ fn conversions_in_a_circle_keep_every_byte_of_a_model() {
 #[case("vp.rsf")]
 #[case("vp.su")]
 #[case("vp.vti")]
+#[case("vp.sgy")]
 fn a_model_gives_the_same_traces_whatever_its_format(#[case] name: &str) {
     let folder = with_model();
     folder.temblor(&["run", "run.toml", "--backend", "cpu-ref"]).says(0, &[]);

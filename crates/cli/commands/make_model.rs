@@ -113,7 +113,7 @@ pub struct GridArgs {
     /// Element type: f4, f8 or i2
     #[arg(long, value_enum, default_value = "f4")]
     pub element: ElementName,
-    /// File to write: .rsf, .npy, .vti, .su, or raw with any other ending
+    /// File to write: .sgy, .su, .rsf, .npy, .vti, or raw with any other ending
     #[arg(short, long)]
     pub output: PathBuf,
 }

@@ -51,11 +51,11 @@ pub struct DescribeModelArgs {
     temblor model convert salt.bin vp.npy --shape 676,676,210\n  \
     temblor model convert marmousi.npy vp.npy --transpose          # (z, x) to (x, z)\n  \
     temblor model convert vp.npy vp.vti --spacing 25               # for ParaView\n  \
-    temblor model convert vp.rsf vp.su")]
+    temblor model convert vp.sgy vp.rsf")]
 pub struct ConvertModelArgs {
     /// File to read: SEG-Y, SU, RSF, npy, VTI or raw
     pub input: PathBuf,
-    /// File to write: .rsf, .npy, .vti, .su, or raw with any other ending
+    /// File to write: .sgy, .su, .rsf, .npy, .vti, or raw with any other ending
     pub output: PathBuf,
     /// Element type to write [default: the file's, f4 for f2]
     #[arg(long, value_enum, value_name = "TYPE")]

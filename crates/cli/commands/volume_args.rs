@@ -145,6 +145,16 @@ impl VolumeArgs {
             fortran: self.x_fastest,
             header_bytes: self.skip,
             spacing,
+            segy: self.segy(),
+        }
+    }
+
+    fn segy(&self) -> SegyOptions {
+        SegyOptions {
+            format: self.segy_samples,
+            fields: self.header_map.clone().unwrap_or_default(),
+            allow_truncated: self.allow_truncated,
+            ..SegyOptions::default()
         }
     }
 
@@ -156,12 +166,7 @@ impl VolumeArgs {
             order: self.byte_order.map(ByteOrder::from),
             interval,
             raw: self.options(None),
-            segy: SegyOptions {
-                format: self.segy_samples,
-                fields: self.header_map.clone().unwrap_or_default(),
-                allow_truncated: self.allow_truncated,
-                ..SegyOptions::default()
-            },
+            segy: self.segy(),
         }
     }
 

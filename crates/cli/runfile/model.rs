@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ndarray::{Array3, s};
+use temblor_io::segy::SegyOptions;
 use temblor_io::{Volume, VolumeFormat, VolumeOptions};
 use temblor_physics::Grid;
 use temblor_solver::{BoxError, WaveSpeed};
@@ -32,6 +33,7 @@ pub fn open(table: &SpeedTable, grid: &Grid, folder: &Path) -> anyhow::Result<Op
         ("byte_order", table.byte_order.is_some()),
         ("header_bytes", table.header_bytes.is_some()),
         ("x_fastest", table.x_fastest.is_some()),
+        ("header_map", table.header_map.is_some()),
         ("extrude_y", table.extrude_y.is_some()),
         ("scale", table.scale.is_some()),
     ];
@@ -56,6 +58,15 @@ pub fn open(table: &SpeedTable, grid: &Grid, folder: &Path) -> anyhow::Result<Op
 fn open_file(table: &SpeedTable, path: &Path, grid: &Grid) -> anyhow::Result<OpenModel> {
     let extruded = table.extrude_y.unwrap_or(false);
     let [nx, ny, nz] = grid.shape;
+    let segy = SegyOptions {
+        fields: table
+            .header_map
+            .as_deref()
+            .map(|map| map.parse().map_err(Failure::input))
+            .transpose()?
+            .unwrap_or_default(),
+        ..SegyOptions::default()
+    };
     let options = VolumeOptions {
         shape: Some(if extruded { [nx, 1, nz] } else { grid.shape }),
         element: table.element.unwrap_or_default(),
@@ -64,6 +75,7 @@ fn open_file(table: &SpeedTable, path: &Path, grid: &Grid) -> anyhow::Result<Ope
         fortran: table.x_fastest.unwrap_or(false),
         format: table.format,
         spacing: None,
+        segy,
     };
     let volume = Volume::open(path, &options).map_err(|error| {
         let hint = if !extruded && ny > 1 && section_fits(path, &options, [nx, 1, nz]) {

@@ -83,6 +83,9 @@ pub struct SpeedTable {
     /// Whether x is the fastest axis of a raw file.
     #[serde(default)]
     pub x_fastest: Option<bool>,
+    /// Places of SEG-Y trace header fields that are not the standard's, such as `iline=9`.
+    #[serde(default)]
+    pub header_map: Option<String>,
     /// Whether the file is an (x, z) section to be repeated along y.
     #[serde(default)]
     pub extrude_y: Option<bool>,

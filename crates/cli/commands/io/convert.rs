@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use temblor_io::atomic::PendingName;
 use temblor_io::segy::{SampleFormat, SegyHeader, TraceHeader};
@@ -23,15 +23,15 @@ use crate::stop;
 /// Arguments of `temblor io convert`.
 #[derive(Debug, Clone, Args)]
 #[command(
-    after_help = "Traces go to SEG-Y, SU, RSF and npy, headers along to SEG-Y and SU; volumes to RSF, \
-    npy, VTI, raw and SU. What the file says of spacing and interval is kept unless \
+    after_help = "Traces go to SEG-Y, SU, RSF and npy, headers along to SEG-Y and SU; volumes to \
+    SEG-Y, SU, RSF, npy, VTI and raw. What the file says of spacing and interval is kept unless \
     --spacing or --dt-ms says otherwise; SEG-Y to SEG-Y keeps all headers. Ctrl-C leaves nothing half written.\n\n\
     Examples:\n  \
     temblor io convert shot.sgy shot.su\n  \
     temblor io convert ibm.sgy ieee.sgy --sample-format ieee\n  \
     temblor io convert shot.npy shot.sgy --dt-ms 4\n  \
     temblor io convert vp.rsf vp.vti            # for ParaView\n  \
-    temblor io convert vp.su vp.npy --as volume\n  \
+    temblor io convert vp.sgy vp.npy --as volume\n  \
     temblor io convert salt.bin salt.rsf --shape 676,676,210 --spacing 20"
 )]
 pub struct ConvertArgs {
@@ -106,16 +106,29 @@ pub(in crate::commands) fn run(args: &ConvertArgs, quiet: bool) -> Result<()> {
         .map(Format::from)
         .or_else(|| Format::of_extension(&args.output))
         .unwrap_or(Format::Raw);
-    let kind = args.kind.unwrap_or_else(|| match (from.format, to) {
-        (_, Format::Vti | Format::Raw) => Kind::Volume,
-        (_, Format::Segy) => Kind::Traces,
-        _ if args.dt_ms.is_some() => Kind::Traces,
-        (format, _) => usual_kind(&args.input, format),
-    });
+    let kind = match args.kind {
+        Some(kind) => kind,
+        None => guess_kind(args, from.format, to)?,
+    };
     match kind {
         Kind::Traces => convert_traces(args, from.format, to, quiet),
         Kind::Volume => convert_volume(args, from.format, to, quiet),
     }
+}
+
+/// Traces or a volume, by the formats and by what the user gives.
+fn guess_kind(args: &ConvertArgs, from: Format, to: Format) -> Result<Kind> {
+    let given = (args.dt_ms.is_some(), args.spacing.is_some() || args.transpose.is_some());
+    Ok(match (from, to, given) {
+        (_, Format::Vti | Format::Raw, _) => Kind::Volume,
+        (_, _, (true, false)) => Kind::Traces,
+        (Format::Npy | Format::Raw, Format::Segy | Format::Su, (false, false)) => bail!(
+            "{} may hold traces or a model: give --dt-ms for traces, --spacing for a model, or --as",
+            args.input.display()
+        ),
+        (Format::Npy | Format::Raw | Format::Vti, ..) => Kind::Volume,
+        _ => usual_kind(&args.input, from),
+    })
 }
 
 fn same_file(a: &std::path::Path, b: &std::path::Path) -> bool {

@@ -3,7 +3,8 @@
 //! Shape is (nx, ny, nz) with z the depth, whatever order a file has its axes in. 2-D files of shape
 //! (nx, nz) are (nx, 1, nz), 1-D files of nz numbers are (1, 1, nz). Raw files need their shape in
 //! [`VolumeOptions`]; the others say it. RSF files have z on axis 1, x on axis 2 and y on axis 3
-//! unless their labels say otherwise; every SU trace is a column of a section.
+//! unless their labels say otherwise; every SU trace is a column of a section; SEG-Y files are taken
+//! as cubes ([`crate::segy::cube`]).
 //!
 //! Precedence for spacing: an option over the file, with a warning that shows both. Memory is the
 //! slab asked for plus a buffer of a few MiB, whatever the file's size and order.
@@ -15,6 +16,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+use crate::segy::SegyOptions;
 use crate::store::Store;
 use crate::{ByteOrder, Element, Result, identify};
 
@@ -42,6 +44,8 @@ pub struct VolumeOptions {
     pub header_bytes: u64,
     /// Spacing along (x, y, z), m, instead of the file's.
     pub spacing: Option<[f64; 3]>,
+    /// How to read SEG-Y.
+    pub segy: SegyOptions,
 }
 
 /// An open volume of shape (nx, ny, nz).

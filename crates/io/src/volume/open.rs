@@ -7,9 +7,11 @@ use super::remedy::{raw_remedy, transposition};
 use super::{Volume, VolumeFormat, VolumeOptions, elements};
 use crate::ascii::AsciiNumbers;
 use crate::rsf::{RsfAxis, RsfEncoding, RsfHeader};
+use crate::segy::WordOrder;
+use crate::segy::cube::{CubeOptions, SegyCube};
 use crate::store::Store;
 use crate::su::{SuOptions, SuReader};
-use crate::{Element, Error, Result, npy, rsf, vti};
+use crate::{ByteOrder, Element, Error, Result, npy, rsf, vti};
 
 /// z fastest, x slowest.
 const C_ORDER: [usize; 3] = [0, 1, 2];
@@ -23,6 +25,7 @@ pub(super) fn open(path: &Path, format: VolumeFormat, options: &VolumeOptions) -
         VolumeFormat::Rsf => from_rsf(path, options),
         VolumeFormat::Vti => from_vti(path, options),
         VolumeFormat::Su => from_su(path, options),
+        VolumeFormat::Segy => from_segy(path, options),
         format => {
             let got = format!("a {} file", format.name());
             let remedy = "it holds no model or snapshot: give SEG-Y, SU, RSF, npy, VTI or raw";
@@ -202,6 +205,36 @@ fn from_su(path: &Path, options: &VolumeOptions) -> Result<Volume> {
         origin,
         warnings: Vec::new(),
         store: Store::Su(Box::new(reader)),
+    })
+}
+
+fn from_segy(path: &Path, options: &VolumeOptions) -> Result<Volume> {
+    let mut segy = options.segy.clone();
+    segy.order = options.order.map(WordOrder::from).or(segy.order);
+    let spacing = options.spacing.map_or([None; 3], |h| h.map(Some));
+    let cube = SegyCube::open(path, &segy, &CubeOptions { spacing })?;
+    let shape = cube.shape();
+    check_shape(path, options, shape, &shape)?;
+    let reader = cube.reader();
+    let mut warnings: Vec<String> = reader.warnings().iter().map(ToString::to_string).collect();
+    warnings.extend_from_slice(cube.notes());
+    let order = match reader.order() {
+        WordOrder::Little => ByteOrder::Little,
+        WordOrder::Big | WordOrder::Pairwise => ByteOrder::Big,
+    };
+    let stored = if shape[1] == 1 { vec![shape[0], shape[2]] } else { shape.to_vec() };
+    Ok(Volume {
+        path: path.to_owned(),
+        format: VolumeFormat::Segy,
+        shape,
+        stored_shape: stored,
+        element: Element::F32,
+        order,
+        axes: C_ORDER,
+        spacing: Some(cube.spacing()),
+        origin: Some(cube.origin()),
+        warnings,
+        store: Store::Segy(Box::new(cube)),
     })
 }
 

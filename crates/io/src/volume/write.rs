@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use ndarray::{Array3, Axis};
+use ndarray::{Array3, ArrayView3, Axis};
 
 use super::VolumeFormat;
 use crate::atomic::PendingName;
 use crate::element::Real;
 use crate::rsf::{self, RsfAxis, RsfLayout};
 use crate::segy::TraceHeader;
+use crate::segy::cube::CubeWriter;
 use crate::su::{SuHeader, SuWriter};
 use crate::{ByteOrder, Element, Error, NumberWriter, Result, npy, vti};
 
@@ -22,9 +23,9 @@ pub struct VolumeLayout {
     pub format: VolumeFormat,
     /// Shape (nx, ny, nz).
     pub shape: [usize; 3],
-    /// Number format; VTI and RSF have no f2, SU has f4 only.
+    /// Number format; VTI and RSF have no f2, SU and SEG-Y have f4 only here.
     pub element: Element,
-    /// Byte order; VTI files are little endian.
+    /// Byte order; VTI files are little endian, SEG-Y ones always big.
     pub order: ByteOrder,
     /// Whether x is the fastest axis of npy and raw files.
     pub fortran: bool,
@@ -85,7 +86,7 @@ impl VolumeLayout {
                 Ok((start, vti::XML_END.as_bytes().to_vec()))
             }
             format => {
-                let remedy = "volumes are written as npy, raw, RSF, VTI and SU";
+                let remedy = "volumes are written as SEG-Y, SU, RSF, npy, VTI and raw";
                 Err(Error::invalid(path, "the format", format.name(), remedy))
             }
         }
@@ -149,8 +150,10 @@ pub fn write<R: Real>(
         }
         Ok(())
     };
-    if layout.format == VolumeFormat::Su {
-        return write_su(path, layout, &mut each);
+    match layout.format {
+        VolumeFormat::Su => return write_su(path, layout, &mut each),
+        VolumeFormat::Segy => return write_segy(path, layout, &mut each),
+        _ => {}
     }
     let (header, trailer) = layout.frame(path)?;
     let mut writer = NumberWriter::create(path, &header, total, layout.element, layout.order)?;
@@ -160,6 +163,31 @@ pub fn write<R: Real>(
 
 /// Hands over planes of numbers, one after the other.
 type Planes<'a, R> = dyn FnMut(&mut dyn FnMut(&[R]) -> Result<()>) -> Result<()> + 'a;
+
+/// Every column a trace of a cube.
+fn write_segy<R: Real>(path: &Path, layout: &VolumeLayout, each: &mut Planes<'_, R>) -> Result<()> {
+    let [_, ny, nz] = layout.shape;
+    if layout.element != Element::F32 || layout.order != ByteOrder::Little {
+        let got = format!("{}, {:?} endian", layout.element.name(), layout.order);
+        let remedy = "models are written to SEG-Y as big endian IEEE singles: leave both out";
+        return Err(Error::invalid(path, "element type and byte order", got, remedy));
+    }
+    let Some(spacing) = layout.spacing else {
+        let remedy = "SEG-Y stores places: give it";
+        return Err(Error::invalid(path, "the spacing", "unknown", remedy));
+    };
+    let mut writer = CubeWriter::create(path, layout.shape, spacing, layout.origin, &[])?;
+    let written = each(&mut |plane| {
+        let singles: Vec<f32> = plane.iter().map(|v| v.to_f32()).collect();
+        let plane = ArrayView3::from_shape((1, ny, nz), &singles);
+        writer.write_planes(&plane.expect("a plane of x has ny times nz numbers"))
+    });
+    written.and_then(|()| writer.finish()).inspect_err(|_| {
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        let _ = std::fs::remove_file(part);
+    })
+}
 
 /// Every column a trace, with its place in `d1`, `f1`, `d2` and `f2`.
 fn write_su<R: Real>(path: &Path, layout: &VolumeLayout, each: &mut Planes<'_, R>) -> Result<()> {
