@@ -238,8 +238,10 @@ impl SampleFormat {
         match self {
             Self::Ieee => encode(order, samples, bytes, |v| v.to_bits().to_be_bytes()),
             Self::Ibm => {
-                encode(order, samples, bytes, |v| f32_to_ibm(v).to_be_bytes());
-                return specials(samples);
+                let mut any = 0;
+                let words = bytes.as_chunks_mut().0;
+                vectorised(IbmEncoding { order, samples, words, any: &mut any });
+                return if any == 0 { Losses::default() } else { specials(samples) };
             }
             Self::F64 => encode(order, samples, bytes, |v| f64::from(v).to_be_bytes()),
             _ => return self.encode_integers(order, samples, bytes),
@@ -335,24 +337,17 @@ fn u24([a, b, c]: [u8; 3]) -> u32 {
     u32::from_be_bytes([0, a, b, c])
 }
 
+/// Whether a single is infinite or no number, as a number.
+fn special(value: f32) -> u32 {
+    u32::from(value.to_bits() << 1 >= 0xff00_0000)
+}
+
 /// Infinities and NaN among singles.
 fn specials(samples: &[f32]) -> Losses {
-    const INFINITE: u32 = 0x7f80_0000;
-    let magnitude = |v: &f32| v.to_bits() & 0x7fff_ffff;
-    // Blocks keep the count in 32 bits, as wide as the samples, for the vectors' sake.
-    let count = |wanted: &dyn Fn(u32) -> bool| {
-        samples.iter().filter(|v| wanted(magnitude(v))).count() as u64
-    };
-    let mut any = 0_u32;
-    for value in samples {
-        any |= u32::from(magnitude(value) >= INFINITE);
-    }
-    if any == 0 {
-        return Losses::default();
-    }
+    let count = |wanted: fn(&&f32) -> bool| samples.iter().filter(wanted).count() as u64;
     Losses {
-        saturated: count(&|m| m == INFINITE),
-        not_a_number: count(&|m| m > INFINITE),
+        saturated: count(|v| v.is_infinite()),
+        not_a_number: count(|v| v.is_nan()),
         rounded: 0,
     }
 }
@@ -422,4 +417,31 @@ fn encode<const N: usize, T: Copy>(
     convert: impl Fn(T) -> [u8; N],
 ) {
     vectorised(Encoding { order, samples, words: bytes.as_chunks_mut().0, convert });
+}
+
+/// IBM floats, with a look at whether there is anything that they cannot hold.
+struct IbmEncoding<'a> {
+    order: WordOrder,
+    samples: &'a [f32],
+    words: &'a mut [[u8; 4]],
+    any: &'a mut u32,
+}
+
+impl Loop for IbmEncoding<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { order, samples, words, any } = self;
+        let pairs = words.iter_mut().zip(samples);
+        let seen = match order {
+            WordOrder::Big => pairs.fold(0, |seen, (word, &value)| {
+                *word = f32_to_ibm(value).to_be_bytes();
+                seen | special(value)
+            }),
+            _ => pairs.fold(0, |seen, (word, &value)| {
+                *word = order.to_big(f32_to_ibm(value).to_be_bytes());
+                seen | special(value)
+            }),
+        };
+        *any = seen;
+    }
 }
