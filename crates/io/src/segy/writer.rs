@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::field::turn;
+use super::field::{put, turn};
 use super::fields::EXTENSION_FIELDS;
 use super::samples::Losses;
 use super::trace_header::Shared;
@@ -236,6 +236,10 @@ impl SegyWriter {
                 return Err(refused(what, remedy));
             }
             turn(&EXTENSION_FIELDS, header.order, self.shared.order, &mut extensions);
+        }
+        if let Some(long) = extensions.get_mut(136..140) {
+            let count = u32::try_from(count).unwrap_or(0);
+            put(self.shared.order, long, 0, count.to_be_bytes());
         }
         let mut header = header.in_order(self.shared.order);
         let interval = super::trace_header::rounded_us(self.shared.interval_us);
