@@ -168,6 +168,21 @@ fn a_stated_number_of_traces_that_is_not_there_is_said() {
     assert_eq!(open(&path).warnings(), [Warning::Traces { stated: 9, found: 4 }]);
 }
 
+#[test]
+fn an_absurd_first_byte_of_traces_is_left_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    for stated in [u64::MAX, u64::MAX - 3000, 1 << 40, 4656] {
+        let path = changed(folder.path(), |b| {
+            b[3500..3502].copy_from_slice(&[2, 0]);
+            b[3520..3528].copy_from_slice(&stated.to_be_bytes());
+            b[3528..3532].copy_from_slice(&(-1_i32).to_be_bytes());
+        });
+        let reader = open(&path);
+        assert_eq!(reader.traces(), 4);
+        assert_eq!(reader.warnings(), [Warning::FirstTrace { stated, computed: 3600, used: 3600 }]);
+    }
+}
+
 #[rstest]
 #[case::left_out(0)]
 #[case::line_feeds(3240)]

@@ -192,6 +192,23 @@ pub const BINARY_FIELDS: [Field; 45] = [
     ),
 ];
 
+/// The field of a name, at compile time; a wrong name does not compile.
+pub(super) const fn known(fields: &[Field], name: &str) -> Field {
+    let mut n = 0;
+    while n < fields.len() {
+        let (a, b) = (fields[n].name.as_bytes(), name.as_bytes());
+        let mut at = 0;
+        while at < a.len() && at < b.len() && a[at] == b[at] {
+            at += 1;
+        }
+        if at == a.len() && at == b.len() {
+            return fields[n];
+        }
+        n += 1;
+    }
+    panic!("no such field")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

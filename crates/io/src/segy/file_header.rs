@@ -218,6 +218,11 @@ impl SegyHeader {
                 return Err(Error::invalid(path, what, count, remedy));
             }
         }
+        if self.variable && self.samples > usize::from(u16::MAX) && self.trace_extensions == 0 {
+            let remedy = "traces of different lengths say theirs in 16 bits: write one extension of \
+                          trace headers, or equal traces";
+            return Err(Error::invalid(path, "the number of samples", self.samples, remedy));
+        }
         if self.order == WordOrder::Pairwise && self.format.bytes() % 2 == 1 {
             let remedy = "samples of one or three bytes have no pairs: use another byte order";
             return Err(Error::invalid(path, "the byte order", self.order, remedy));

@@ -58,8 +58,13 @@ impl HeaderMap {
     /// Where a field stands; `None` if there is none of that name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Field> {
-        let moved = self.moved.iter().find(|field| field.name == name);
-        moved.copied().or_else(|| Field::named(name))
+        Some(self.place(Field::named(name)?))
+    }
+
+    /// Where a field of the standard stands.
+    pub(super) fn place(&self, standard: Field) -> Field {
+        let moved = self.moved.iter().find(|field| field.name == standard.name);
+        moved.copied().unwrap_or(standard)
     }
 
     /// Whether a field was moved.

@@ -47,25 +47,39 @@ pub fn ibm_to_f64(word: u32) -> f64 {
 #[must_use]
 pub fn f32_to_ibm(value: f32) -> u32 {
     let bits = value.to_bits();
-    let sign = bits & 0x8000_0000;
-    // Subnormals are made normal by 2^24, exactly; 24 is a multiple of 4.
-    let tiny = (bits & 0x7f80_0000) == 0;
-    let scaled = if tiny { (value * 16_777_216.0).to_bits() } else { bits };
+    let (sign, magnitude) = (bits & 0x8000_0000, bits & 0x7fff_ffff);
+    // Subnormals are made normal by 2^24, exactly; 24 is a multiple of 4. Zero stays zero.
+    let tiny = magnitude < 0x0080_0000;
+    let scaled =
+        if tiny { (f32::from_bits(magnitude) * 16_777_216.0).to_bits() } else { magnitude };
     // 1.m 2^(b - 127) = 0.1m 2^(b - 126); 256 makes the excess of 64. The exponent of 16 is a quarter
     // of it, rounded up.
-    let power = ((scaled >> 23) & 0xff).cast_signed() - 126 + 256;
+    let power = (scaled >> 23) + (256 - 126);
     let hex = (power + 3) >> 2;
-    let shift = (4 * hex - power).cast_unsigned();
-    let fraction = (scaled & 0x007f_ffff) | 0x0080_0000;
-    let half = ((1_u32 << shift) >> 1).wrapping_sub(1).wrapping_add((fraction >> shift) & 1);
-    // Rounding up never needs another digit: with a shift the leading digit is below 8.
-    let rounded = (fraction + if shift == 0 { 0 } else { half }) >> shift;
-    let excess = (hex - if tiny { 6 } else { 0 }).cast_unsigned();
-    let word = (excess << 24) | rounded;
-    let zero = (bits << 1) == 0;
-    let special = (bits & 0x7f80_0000) == 0x7f80_0000;
-    let finite = if zero { 0 } else { word };
-    sign | if special { LARGEST } else { finite }
+    // The sum with 2^23 units of the last of 24 bits is rounded to such units by the addition itself.
+    // Rounding up never needs another digit: where it rounds, the leading digit is below 8.
+    let unit = (hex << 25).wrapping_sub(130 << 23);
+    let sum = (f32::from_bits(scaled) + f32::from_bits(unit)).to_bits();
+    let exact = power & 3 == 0;
+    let whole = (scaled & 0x007f_ffff) | 0x0080_0000;
+    let fraction = if exact { whole } else { sum.wrapping_sub(unit) };
+    let word = (hex.wrapping_sub(if tiny { 6 } else { 0 }) << 24) | fraction;
+    let finite = if magnitude == 0 { 0 } else { word };
+    sign | if magnitude >= 0x7f80_0000 { LARGEST } else { finite }
+}
+
+/// [`f32_to_ibm`] for zero and normal singles, given as bits: two thirds of the work.
+#[inline]
+pub(super) fn normal_to_ibm(bits: u32) -> u32 {
+    let magnitude = bits & 0x7fff_ffff;
+    let power = (magnitude >> 23) + (256 - 126);
+    let hex = (power + 3) >> 2;
+    let unit = (hex << 25).wrapping_sub(130 << 23);
+    let sum = (f32::from_bits(magnitude) + f32::from_bits(unit)).to_bits();
+    let whole = (magnitude & 0x007f_ffff) | 0x0080_0000;
+    let fraction = if power & 3 == 0 { whole } else { sum.wrapping_sub(unit) };
+    let word = if magnitude == 0 { 0 } else { (hex << 24) | fraction };
+    (bits & 0x8000_0000) | word
 }
 
 /// The IBM word nearest to a double, ties to even, normalised where the range allows, and whether

@@ -114,13 +114,16 @@ fn from(
     options: &SegyOptions,
     warnings: &mut Vec<Warning>,
 ) -> Result<std::result::Result<Found, Misfit>> {
-    let end = match end_of_traces(source, facts, first)? {
-        end if end >= first.saturating_add(TRACE_HEADER_BYTES as u64) => end,
-        _ => {
-            let what = format!("no trace between byte {first} and the end at {}", source.size());
-            return Ok(Err(Misfit::new(first, what)));
-        }
+    let none = |end: u64| {
+        Misfit::new(first.min(end), format!("no trace between byte {first} and the end at {end}"))
     };
+    if first >= source.size() {
+        return Ok(Err(none(source.size())));
+    }
+    let end = end_of_traces(source, facts, first)?;
+    if end < first + TRACE_HEADER_BYTES as u64 {
+        return Ok(Err(none(end)));
+    }
     let extensions = options.trace_extensions.unwrap_or_else(|| extensions(facts));
     let order = facts.binary.order;
     let header: [u8; TRACE_HEADER_BYTES] = source.array(first)?;

@@ -13,6 +13,70 @@
 //! downwards: a source's depth goes to the source depth (bytes 49-52, positive), a receiver's depth
 //! to the group elevation (bytes 41-44) with its sign changed, since elevations are positive
 //! upwards.
+//!
+//! # Tasks
+//! Read a file: [`SegyReader`]. Tell it what headers do not say, or say wrongly: [`SegyOptions`],
+//! [`HeaderMap`]. Write a file: [`SegyWriter`]. Convert one: [`SegyHeader::like`]. Take one as a
+//! velocity model: [`cube::SegyCube`]. Some others:
+//!
+//! Write IBM floats, and say what they could not hold.
+//! ```
+//! use temblor_io::segy::{SampleFormat, SegyHeader, SegyWriter, TraceHeader};
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("a.sgy");
+//! let mut header = SegyHeader::new(0.004, 3);
+//! header.format = SampleFormat::Ibm;
+//! header.text = vec!["Peak frequency: 8 Hz".into()];
+//! let mut writer = SegyWriter::create(&path, &header)?;
+//! writer.write_trace(&TraceHeader::default(), &[1.5, f32::INFINITY, -0.25])?;
+//! let losses = writer.losses();
+//! if !losses.is_empty() {
+//!     eprintln!("{} samples were beyond the range of IBM floats", losses.saturated);
+//! }
+//! # assert_eq!(losses.saturated, 1);
+//! writer.finish()?;
+//! # Ok::<(), temblor_io::Error>(())
+//! ```
+//!
+//! Print header fields as a table.
+//! ```
+//! use temblor_io::segy::{SegyOptions, SegyReader};
+//! # use temblor_io::segy::{SegyHeader, SegyWriter, TraceHeader};
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("a.sgy");
+//! # let mut writer = SegyWriter::create(&path, &SegyHeader::new(0.004, 1))?;
+//! # writer.write_trace(&TraceHeader::default(), &[1.0])?;
+//! # writer.finish()?;
+//! let reader = SegyReader::open(&path, &SegyOptions::default())?;
+//! let wanted = ["tracr", "fldr", "offset"];
+//! let fields: Vec<_> = wanted.iter().filter_map(|name| reader.fields().field(name)).collect();
+//! reader.scan(|_, header| {
+//!     let row: Vec<String> = fields.iter().map(|field| header.get(field).to_string()).collect();
+//!     println!("{}", row.join("\t"));
+//!     Ok(())
+//! })?;
+//! # Ok::<(), temblor_io::Error>(())
+//! ```
+//!
+//! Store an ultrasound scan, whose grid and interval revision 1 is too coarse for.
+//! ```
+//! use temblor_io::segy::{SegyHeader, SegyWriter, TraceHeader, coordinate_storage};
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("a.sgy");
+//! let positions = [0.0, 0.000_25, 0.000_5, 0.000_75];
+//! let storage = coordinate_storage(&positions);
+//! let mut header = SegyHeader::new(2.5e-9, 2);
+//! header.coordinate_scalar = storage.scalar;
+//! header.trace_extensions = storage.extended.into();
+//! let mut writer = SegyWriter::create(&path, &header)?;
+//! assert_eq!((writer.revision(), storage.extended), (2, true));
+//! for x in positions {
+//!     let trace = TraceHeader { receiver: [x, 0.0, 0.0], ..TraceHeader::default() };
+//!     writer.write_trace(&trace, &[0.0, 1.0])?;
+//! }
+//! writer.finish()?;
+//! # Ok::<(), temblor_io::Error>(())
+//! ```
 
 mod binary_header;
 mod coordinates;

@@ -2,7 +2,7 @@
 
 use super::{
     WordOrder,
-    ibm::{f32_to_ibm, f64_to_ibm, ibm_to_f32, ibm_to_f64},
+    ibm::{f32_to_ibm, f64_to_ibm, ibm_to_f32, ibm_to_f64, normal_to_ibm},
     vector::{Loop, vectorised},
 };
 
@@ -238,8 +238,10 @@ impl SampleFormat {
         match self {
             Self::Ieee => encode(order, samples, bytes, |v| v.to_bits().to_be_bytes()),
             Self::Ibm => {
-                encode(order, samples, bytes, |v| f32_to_ibm(v).to_be_bytes());
-                return specials(samples);
+                let mut any = false;
+                let words = bytes.as_chunks_mut().0;
+                vectorised(IbmEncoding { order, samples, words, any: &mut any });
+                return if any { specials(samples) } else { Losses::default() };
             }
             Self::F64 => encode(order, samples, bytes, |v| f64::from(v).to_be_bytes()),
             _ => return self.encode_integers(order, samples, bytes),
@@ -337,22 +339,10 @@ fn u24([a, b, c]: [u8; 3]) -> u32 {
 
 /// Infinities and NaN among singles.
 fn specials(samples: &[f32]) -> Losses {
-    const INFINITE: u32 = 0x7f80_0000;
-    let magnitude = |v: &f32| v.to_bits() & 0x7fff_ffff;
-    // Blocks keep the count in 32 bits, as wide as the samples, for the vectors' sake.
-    let count = |wanted: &dyn Fn(u32) -> bool| {
-        samples.iter().filter(|v| wanted(magnitude(v))).count() as u64
-    };
-    let mut any = 0_u32;
-    for value in samples {
-        any |= u32::from(magnitude(value) >= INFINITE);
-    }
-    if any == 0 {
-        return Losses::default();
-    }
+    let count = |wanted: fn(&&f32) -> bool| samples.iter().filter(wanted).count() as u64;
     Losses {
-        saturated: count(&|m| m == INFINITE),
-        not_a_number: count(&|m| m > INFINITE),
+        saturated: count(|v| v.is_infinite()),
+        not_a_number: count(|v| v.is_nan()),
         rounded: 0,
     }
 }
@@ -422,4 +412,43 @@ fn encode<const N: usize, T: Copy>(
     convert: impl Fn(T) -> [u8; N],
 ) {
     vectorised(Encoding { order, samples, words: bytes.as_chunks_mut().0, convert });
+}
+
+/// Singles that are encoded as IBM floats in one go.
+const IBM_BLOCK: usize = 1024;
+
+/// IBM floats; says whether there was anything infinite or no number.
+struct IbmEncoding<'a> {
+    order: WordOrder,
+    samples: &'a [f32],
+    words: &'a mut [[u8; 4]],
+    any: &'a mut bool,
+}
+
+impl Loop for IbmEncoding<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let blocks = self.samples.chunks(IBM_BLOCK).zip(self.words.chunks_mut(IBM_BLOCK));
+        for (samples, words) in blocks {
+            // Zero and normal numbers are the rule; only the largest and the least that is not zero
+            // need a look for that.
+            let (mut most, mut least) = (0, u32::MAX);
+            for (word, value) in words.iter_mut().zip(samples) {
+                let bits = value.to_bits();
+                let magnitude = bits & 0x7fff_ffff;
+                most = most.max(magnitude);
+                least = least.min(magnitude.wrapping_sub(1));
+                *word = normal_to_ibm(bits).to_be_bytes();
+            }
+            let special = most >= 0x7f80_0000;
+            if special || least < 0x007f_ffff {
+                *self.any |= special;
+                let pairs = words.iter_mut().zip(samples);
+                pairs.for_each(|(word, &value)| *word = f32_to_ibm(value).to_be_bytes());
+            }
+            if self.order != WordOrder::Big {
+                words.iter_mut().for_each(|word| *word = self.order.to_big(*word));
+            }
+        }
+    }
 }

@@ -59,6 +59,52 @@ pub(super) struct Encoded {
     pub(super) extension: Option<[u8; TRACE_HEADER_BYTES]>,
 }
 
+/// Fields of the trace header that a [`TraceHeader`] is made of.
+mod own {
+    use super::super::fields::{TRACE_FIELDS, known};
+    use super::Field;
+    pub(super) const SCALEL: Field = known(&TRACE_FIELDS, "scalel");
+    pub(super) const SCALCO: Field = known(&TRACE_FIELDS, "scalco");
+    pub(super) const SCALT: Field = known(&TRACE_FIELDS, "scalt");
+    pub(super) const SDEPTH: Field = known(&TRACE_FIELDS, "sdepth");
+    pub(super) const SELEV: Field = known(&TRACE_FIELDS, "selev");
+    pub(super) const FLDR: Field = known(&TRACE_FIELDS, "fldr");
+    pub(super) const TRACF: Field = known(&TRACE_FIELDS, "tracf");
+    pub(super) const TRACL: Field = known(&TRACE_FIELDS, "tracl");
+    pub(super) const EP: Field = known(&TRACE_FIELDS, "ep");
+    pub(super) const SX: Field = known(&TRACE_FIELDS, "sx");
+    pub(super) const SY: Field = known(&TRACE_FIELDS, "sy");
+    pub(super) const GX: Field = known(&TRACE_FIELDS, "gx");
+    pub(super) const GY: Field = known(&TRACE_FIELDS, "gy");
+    pub(super) const GELEV: Field = known(&TRACE_FIELDS, "gelev");
+    pub(super) const OFFSET: Field = known(&TRACE_FIELDS, "offset");
+    pub(super) const DELRT: Field = known(&TRACE_FIELDS, "delrt");
+    pub(super) const CDP: Field = known(&TRACE_FIELDS, "cdp");
+    pub(super) const CDPX: Field = known(&TRACE_FIELDS, "cdpx");
+    pub(super) const CDPY: Field = known(&TRACE_FIELDS, "cdpy");
+    pub(super) const ILINE: Field = known(&TRACE_FIELDS, "iline");
+    pub(super) const XLINE: Field = known(&TRACE_FIELDS, "xline");
+}
+
+/// Fields of extension 1 that override them.
+mod more {
+    use super::super::fields::{EXTENSION_FIELDS, known};
+    use super::Field;
+    pub(super) const SDEPTH: Field = known(&EXTENSION_FIELDS, "sdepth");
+    pub(super) const SELEV: Field = known(&EXTENSION_FIELDS, "selev");
+    pub(super) const FLDR: Field = known(&EXTENSION_FIELDS, "fldr");
+    pub(super) const TRACL: Field = known(&EXTENSION_FIELDS, "tracl");
+    pub(super) const SX: Field = known(&EXTENSION_FIELDS, "sx");
+    pub(super) const SY: Field = known(&EXTENSION_FIELDS, "sy");
+    pub(super) const GX: Field = known(&EXTENSION_FIELDS, "gx");
+    pub(super) const GY: Field = known(&EXTENSION_FIELDS, "gy");
+    pub(super) const GELEV: Field = known(&EXTENSION_FIELDS, "gelev");
+    pub(super) const OFFSET: Field = known(&EXTENSION_FIELDS, "offset");
+    pub(super) const CDP: Field = known(&EXTENSION_FIELDS, "cdp");
+    pub(super) const CDPX: Field = known(&EXTENSION_FIELDS, "cdpx");
+    pub(super) const CDPY: Field = known(&EXTENSION_FIELDS, "cdpy");
+}
+
 impl TraceHeader {
     /// [`TraceHeader::offset`], or the horizontal distance with its sign, m.
     #[must_use]
@@ -80,37 +126,44 @@ impl TraceHeader {
         extension: Option<&[u8; TRACE_HEADER_BYTES]>,
         map: &HeaderMap,
     ) -> Self {
-        let value = |name: &str| map.field(name).map_or(Value::Int(0), |field| raw.get(&field));
-        let extended = |name: &str| {
-            let found = Field::extended(name)?.read(raw.order, extension?);
+        let value = |standard: Field| raw.get(&map.place(standard));
+        let extended = |field: Field| {
+            let found = field.read(raw.order, extension?);
             (!found.is_zero()).then_some(found)
         };
         #[expect(clippy::cast_possible_truncation, reason = "what is beyond becomes the bound")]
-        let whole = |name: &str| match extended(name).unwrap_or_else(|| value(name)) {
+        let whole = |value: Value| match value {
             Value::Int(v) => i32::try_from(v).unwrap_or(if v < 0 { i32::MIN } else { i32::MAX }),
             Value::Float(v) => v.round() as i32,
         };
-        let scalar = |name: &str| i16::try_from(value(name).to_i64().unwrap_or(0)).unwrap_or(0);
-        let (z, xy, time) = (scalar("scalel"), scalar("scalco"), scalar("scalt"));
-        let metres = |name: &str, scalar: i16| {
-            let stored = || apply_scalar(value(name).to_f64(), scalar);
-            extended(name).map_or_else(stored, Value::to_f64)
+        let scalar = |field| i16::try_from(value(field).to_i64().unwrap_or(0)).unwrap_or(0);
+        let (z, xy, time) = (scalar(own::SCALEL), scalar(own::SCALCO), scalar(own::SCALT));
+        let metres = |standard: Field, double: Field, scalar: i16| {
+            let stored = || apply_scalar(value(standard).to_f64(), scalar);
+            extended(double).map_or_else(stored, Value::to_f64)
         };
+        let number =
+            |standard: Field, long: Field| whole(extended(long).unwrap_or_else(|| value(standard)));
         // Some programs give receiver depth as a negative elevation only, source depth likewise.
-        let source_depth = metres("sdepth", z) - metres("selev", z);
+        let source_depth =
+            metres(own::SDEPTH, more::SDEPTH, z) - metres(own::SELEV, more::SELEV, z);
         Self {
-            field_record: whole("fldr"),
-            trace_in_record: whole("tracf"),
-            trace_in_line: whole("tracl"),
-            source_point: whole("ep"),
-            source: [metres("sx", xy), metres("sy", xy), source_depth],
-            receiver: [metres("gx", xy), metres("gy", xy), 0.0 - metres("gelev", z)],
-            offset: Some(metres("offset", 1)),
-            delay: apply_scalar(value("delrt").to_f64(), time) / 1e3,
-            ensemble: whole("cdp"),
-            cdp: [metres("cdpx", xy), metres("cdpy", xy)],
-            inline: whole("iline"),
-            crossline: whole("xline"),
+            field_record: number(own::FLDR, more::FLDR),
+            trace_in_record: whole(value(own::TRACF)),
+            trace_in_line: number(own::TRACL, more::TRACL),
+            source_point: whole(value(own::EP)),
+            source: [metres(own::SX, more::SX, xy), metres(own::SY, more::SY, xy), source_depth],
+            receiver: [
+                metres(own::GX, more::GX, xy),
+                metres(own::GY, more::GY, xy),
+                0.0 - metres(own::GELEV, more::GELEV, z),
+            ],
+            offset: Some(metres(own::OFFSET, more::OFFSET, 1)),
+            delay: apply_scalar(value(own::DELRT).to_f64(), time) / 1e3,
+            ensemble: number(own::CDP, more::CDP),
+            cdp: [metres(own::CDPX, more::CDPX, xy), metres(own::CDPY, more::CDPY, xy)],
+            inline: whole(value(own::ILINE)),
+            crossline: whole(value(own::XLINE)),
         }
     }
 

@@ -4,15 +4,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::field::turn;
+use super::field::{put, turn};
 use super::fields::EXTENSION_FIELDS;
 use super::samples::Losses;
 use super::trace_header::Shared;
 use super::{RawTraceHeader, SampleFormat, SegyHeader, TRACE_HEADER_BYTES, TraceHeader, WordOrder};
 use crate::{Error, Result};
 
-/// Bytes gathered before they are handed to the system.
-const BUFFER_BYTES: usize = 1 << 20;
+/// Bytes gathered before they are handed to the system: few enough to stay in the second-level
+/// cache between conversion and copy.
+const BUFFER_BYTES: usize = 256 << 10;
 
 /// A SEG-Y file that grows by traces.
 ///
@@ -47,7 +48,10 @@ pub struct SegyWriter {
     format: SampleFormat,
     variable: bool,
     traces: u64,
+    /// Bytes for the file: the first `used` of these. It keeps its length, so that no zeros are
+    /// written before samples are.
     buffer: Vec<u8>,
+    used: usize,
     losses: Losses,
 }
 
@@ -70,7 +74,7 @@ impl SegyWriter {
         let bytes = header.encode(path)?;
         let file = File::create(path).map_err(|e| Error::io(path, "create", None, e))?;
         let mut writer = Self::around(path, file, header, bytes.len() as u64, 0)?;
-        writer.buffer.extend(bytes);
+        writer.room(bytes.len())?.copy_from_slice(&bytes);
         Ok(writer)
     }
 
@@ -128,7 +132,8 @@ impl SegyWriter {
             format: header.format,
             variable: header.variable,
             traces,
-            buffer: Vec::with_capacity(BUFFER_BYTES),
+            buffer: vec![0; BUFFER_BYTES],
+            used: 0,
             losses: Losses::default(),
         })
     }
@@ -232,6 +237,10 @@ impl SegyWriter {
             }
             turn(&EXTENSION_FIELDS, header.order, self.shared.order, &mut extensions);
         }
+        if let Some(long) = extensions.get_mut(136..140) {
+            let count = u32::try_from(count).unwrap_or(0);
+            put(self.shared.order, long, 0, count.to_be_bytes());
+        }
         let mut header = header.in_order(self.shared.order);
         let interval = super::trace_header::rounded_us(self.shared.interval_us);
         header.set_i16(115, u16::try_from(count).unwrap_or(0).cast_signed());
@@ -271,35 +280,46 @@ impl SegyWriter {
         extensions: &[u8],
         samples: &Samples<'_>,
     ) -> Result<()> {
-        self.buffer.extend_from_slice(&header.bytes);
-        self.buffer.extend_from_slice(extensions);
         let (format, order) = (self.format, self.shared.order);
-        let start = self.buffer.len();
-        let room = |buffer: &mut Vec<u8>, count: usize| {
-            buffer.resize(start + count * format.bytes(), 0);
+        let bytes = match samples {
+            Samples::F32(values) => values.len() * format.bytes(),
+            Samples::F64(values) => values.len() * format.bytes(),
+            Samples::Stored(bytes) => bytes.len(),
         };
-        self.losses += match samples {
-            Samples::F32(values) => {
-                room(&mut self.buffer, values.len());
-                format.encode(order, values, &mut self.buffer[start..])
-            }
-            Samples::F64(values) => {
-                room(&mut self.buffer, values.len());
-                format.encode_f64(order, values, &mut self.buffer[start..])
-            }
+        let room = self.room(TRACE_HEADER_BYTES + extensions.len() + bytes)?;
+        let (headers, stored) = room.split_at_mut(TRACE_HEADER_BYTES + extensions.len());
+        headers[..TRACE_HEADER_BYTES].copy_from_slice(&header.bytes);
+        headers[TRACE_HEADER_BYTES..].copy_from_slice(extensions);
+        let losses = match samples {
+            Samples::F32(values) => format.encode(order, values, stored),
+            Samples::F64(values) => format.encode_f64(order, values, stored),
             Samples::Stored(bytes) => {
-                self.buffer.extend_from_slice(bytes);
+                stored.copy_from_slice(bytes);
                 Losses::default()
             }
         };
+        self.losses += losses;
         self.traces += 1;
-        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+        Ok(())
+    }
+
+    /// The buffer's next bytes, which count as used; what was before them may go to the system.
+    fn room(&mut self, bytes: usize) -> Result<&mut [u8]> {
+        if self.used + bytes > self.buffer.len() {
+            self.flush()?;
+            if bytes > self.buffer.len() {
+                self.buffer.resize(bytes, 0);
+            }
+        }
+        let start = self.used;
+        self.used += bytes;
+        Ok(&mut self.buffer[start..self.used])
     }
 
     /// Hands the buffer to the system.
     fn flush(&mut self) -> Result<()> {
-        let written = self.file.write_all(&self.buffer);
-        self.buffer.clear();
+        let written = self.file.write_all(&self.buffer[..self.used]);
+        self.used = 0;
         written.map_err(|e| self.failed(e))
     }
 
