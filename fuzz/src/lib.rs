@@ -3,6 +3,8 @@
 //! A target calls [`with_file`]; a panic or more memory than the file's size allows is a crash to
 //! libFuzzer. `.ci/lanes/fuzz` builds the targets with coverage counters and runs them.
 
+pub mod readers;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

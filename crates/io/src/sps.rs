@@ -255,7 +255,9 @@ impl SpsFile {
             let steps = last.checked_sub(first).filter(|&n| step > 0 && n >= 0 && n % step == 0);
             let steps = steps.map(|n| n / step).filter(|&n| n < 10_000_000);
             let span = to.checked_sub(from).filter(|&span| {
-                steps.is_some_and(|n| if n == 0 { span == 0 } else { span % (100 * n) == 0 })
+                steps.is_some_and(|n| {
+                    if n == 0 { span == 0 } else { span >= 100 * n && span % (100 * n) == 0 }
+                })
             });
             let (Some(steps), Some(span)) = (steps, span) else {
                 let what = format!(

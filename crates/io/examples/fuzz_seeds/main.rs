@@ -1,6 +1,7 @@
 //! Writes small files of every dialect, from which fuzzing starts:
 //! `cargo run -p temblor-io --example fuzz_seeds -- FOLDER`.
 
+mod others;
 mod segy;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("usage: fuzz_seeds FOLDER");
         std::process::exit(2);
     };
+    others::write(&folder)?;
     let segy = folder.join("segy");
     std::fs::create_dir_all(&segy)?;
     for seed in segy::write(&segy)? {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// The last value of each key.
+/// The last value of each key that is used here.
 #[derive(Debug, Default)]
 pub(crate) struct Keys(BTreeMap<String, String>);
 
@@ -25,7 +25,7 @@ impl Keys {
                     continue;
                 };
                 let (value, tail) = value(tail);
-                if !name.is_empty() {
+                if is_used(name) {
                     keys.insert(name.to_owned(), value.to_owned());
                 }
                 rest = tail;
@@ -37,6 +37,13 @@ impl Keys {
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
+}
+
+/// Whether a key is read; headers hold many others.
+fn is_used(name: &str) -> bool {
+    let numbered = name.strip_suffix(|c: char| c.is_ascii_digit());
+    matches!(name, "in" | "data_format" | "esize")
+        || matches!(numbered, Some("n" | "o" | "d" | "label" | "unit"))
 }
 
 /// A value and what follows it.
@@ -56,11 +63,11 @@ mod tests {
     #[test]
     fn later_keys_override_earlier_ones_among_free_text() {
         let text = "4.2\tsfspike\tmodels:\tuser@host\n\n\tn1=5 o1=0\n\tlabel1=\"Depth z\" # n1=9\n\
-                    sfwindow n1=3\n in='data file@'";
+                    sfwindow n1=3\n in='data file@' other=1";
         let keys = Keys::parse(text);
         assert_eq!(keys.get("n1"), Some("3"));
         assert_eq!(keys.get("label1"), Some("Depth z"));
         assert_eq!(keys.get("in"), Some("data file@"));
-        assert_eq!(keys.get("sfspike"), None);
+        assert_eq!((keys.get("sfspike"), keys.get("other")), (None, None));
     }
 }
