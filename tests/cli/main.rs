@@ -5,6 +5,7 @@
 mod bad_input;
 mod examples;
 mod files;
+mod guide;
 mod memory;
 mod runs;
 mod support;
