@@ -1,8 +1,8 @@
 """Seconds that segyio takes to read all traces of a SEG-Y file and to write them to another one.
 
 Usage: segyio_traces.py INPUT.sgy OUTPUT.sgy [--cpu-time]. Reads through `trace.raw[:]`, which
-converts all samples to singles in one call, and writes trace by trace with one header each, as its
-documentation shows. With --cpu-time, seconds are those that the process ran.
+converts all samples to singles in one call, and writes through `trace =`, which leaves headers at
+zero: its fastest ways. With --cpu-time, seconds are those that the process ran.
 """
 
 import sys
@@ -18,11 +18,8 @@ with segyio.open(source, ignore_geometry=True) as file:
     read = clock() - start
     spec = segyio.spec()
     spec.format, spec.samples, spec.tracecount = file.format, file.samples, file.tracecount
-    header = dict(file.header[0])
 
 start = clock()
 with segyio.create(output, spec) as file:
-    for number, trace in enumerate(samples):
-        file.header[number] = header
-        file.trace[number] = trace
+    file.trace = samples
 print(read, clock() - start)
