@@ -1,6 +1,7 @@
 //! Says what a SEG-Y file is: `cargo run -p temblor-io --example segy_describe -- FILE.sgy...`.
 
 use temblor_io::Result;
+use temblor_io::segy::cube::{CubeOptions, SegyCube};
 use temblor_io::segy::{BINARY_FIELDS, SegyOptions, SegyReader};
 
 fn main() {
@@ -40,5 +41,15 @@ fn describe(path: &str) -> Result<()> {
     }
     let first = reader.trace_header(0)?;
     println!("  first trace: source {:?} m, receiver {:?} m", first.source, first.receiver);
+    match SegyCube::new(reader, &CubeOptions::default()) {
+        Ok(cube) => {
+            println!("as a model:");
+            cube.to_string()
+                .lines()
+                .chain(cube.notes().iter().map(String::as_str))
+                .for_each(|line| println!("  {line}"));
+        }
+        Err(error) => println!("no model: {error}"),
+    }
     Ok(())
 }

@@ -179,6 +179,31 @@ fn irregular_geometry_is_refused_with_the_traces_that_show_it(
 }
 
 #[test]
+fn spacing_is_the_roundest_number_that_rounded_coordinates_leave_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.sgy");
+    // A grid of 12.5 m turned by 10 degrees, coordinates in whole metres: ends are off by up to
+    // half a metre each, over 40 intervals.
+    let (sin, cos) = 10_f64.to_radians().sin_cos();
+    let mut traces = Vec::new();
+    for i in 0..41 {
+        for j in 0..41 {
+            let (u, v) = (12.5 * f64::from(j), 12.5 * f64::from(i));
+            let cdp = [(cos * u - sin * v).round(), (sin * u + cos * v).round()];
+            traces.push(trace(i, j, cdp));
+        }
+    }
+    let mut header = SegyHeader::new(0.01, 2);
+    header.coordinate_scalar = Some(1);
+    let mut writer = SegyWriter::create(&path, &header).unwrap();
+    traces.iter().for_each(|(header, samples)| writer.write_trace(header, samples).unwrap());
+    writer.finish().unwrap();
+    let cube = open(&path).unwrap();
+    assert_eq!((cube.shape(), cube.spacing()), ([41, 41, 2], [12.5, 12.5, 10.0]));
+    assert!(cube.notes()[0].contains("12.5 m within their rounding"), "{:?}", cube.notes());
+}
+
+#[test]
 fn a_small_interval_is_not_guessed_at() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.sgy");

@@ -363,6 +363,10 @@ impl Body<'_> {
         let mut misfit = Misfit::new(self.first, format!("{body} bytes of traces are "));
         for (n, &(samples, whose)) in candidates.iter().enumerate() {
             if n > 0 {
+                if samples == candidates[0].0 {
+                    misfit.what.push_str(&format!(" (so the {whose})"));
+                    continue;
+                }
                 misfit.what.push_str(", ");
             }
             if samples == 0 {

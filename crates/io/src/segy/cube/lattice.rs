@@ -20,6 +20,8 @@ pub(super) struct Lattice {
     /// Way in the plane from node to node along each axis, m; zero if coordinates do not say.
     pub(super) steps: [[f64; 2]; 2],
     corner: [f64; 2],
+    /// Half a unit of the coordinates, m.
+    pub(super) rounding: f64,
     order: Order,
 }
 
@@ -47,6 +49,7 @@ impl Lattice {
             slow: None,
             steps: [[0.0; 2]; 2],
             corner: [0.0; 2],
+            rounding: 0.0,
             order: Order::Listed(Vec::new()),
         };
         if !complete {
@@ -139,20 +142,23 @@ impl Lattice {
     /// Where the lattice lies, from three corners.
     fn lie(&mut self, reader: &SegyReader, scan: &Scan, place: Option<Pair>) -> Result<()> {
         let Some(pair) = place else { return Ok(()) };
-        let corner = |node: [usize; 2]| -> Result<[f64; 2]> {
+        let corner = |node: [usize; 2]| -> Result<([f64; 2], f64)> {
             let trace = self.trace(node);
             let extensions = reader.header_extensions(trace)?;
             let raw = reader.header(trace)?;
             let headers = Headers { raw: &raw, extension: extensions.first_chunk() };
-            Ok(scan.position(reader, pair, &headers))
+            Ok((scan.position(reader, pair, &headers), scan.rounding(pair, &headers)))
         };
         let [n, m] = [self.axes[0].count, self.axes[1].count];
-        let [zero, one, two] = [corner([0, 0])?, corner([n - 1, 0])?, corner([0, m - 1])?];
+        let ends = [corner([0, 0])?, corner([n - 1, 0])?, corner([0, m - 1])?];
+        let [zero, one, two] = ends.map(|(place, _)| place);
         let step = |end: [f64; 2], count: usize| {
             [0, 1].map(|k| if count > 1 { (end[k] - zero[k]) / (count - 1) as f64 } else { 0.0 })
         };
         self.steps = [step(one, n), step(two, m)];
         self.corner = zero;
+        // Where one has doubles all have: zero in a double is no number there.
+        self.rounding = ends.iter().map(|(_, rounding)| *rounding).fold(f64::INFINITY, f64::min);
         Ok(())
     }
 
@@ -178,7 +184,7 @@ impl Lattice {
                 let (found, wanted) = (scan.position(reader, pair, headers), self.position(node));
                 let way = (found[0] - wanted[0]).hypot(found[1] - wanted[1]);
                 let step = |axis: usize| self.steps[axis][0].hypot(self.steps[axis][1]);
-                let allowed = 4.0 * scan.rounding(headers) + OFF * step(0).max(step(1));
+                let allowed = 4.0 * scan.rounding(pair, headers) + OFF * step(0).max(step(1));
                 if way > allowed {
                     off = Some((trace, found, wanted));
                 }

@@ -161,7 +161,18 @@ impl SegyCube {
                     }
                     given
                 }
-                None if found > 0.0 => found,
+                None if found > 0.0 => {
+                    let intervals = counts[lattice_axis].max(2) - 1;
+                    let round = roundest(found, 2.0 * lattice.rounding / intervals as f64);
+                    if (round - found).abs() > 1e-9 * found {
+                        let name = ["x", "y"][axis];
+                        notes.push(format!(
+                            "spacing along {name}: coordinates say {found} m, {round} m within \
+                             their rounding"
+                        ));
+                    }
+                    round
+                }
                 None if counts[lattice_axis] == 1 => spacing[0],
                 None => {
                     let what = format!("the spacing along {}", ["x", "y"][axis]);
@@ -287,6 +298,15 @@ impl SegyCube {
     pub fn read(&self) -> Result<Array3<f32>> {
         self.read_planes(0, self.shape()[0])
     }
+}
+
+/// The number of fewest digits that differs from a positive one by no more than a tolerance.
+fn roundest(value: f64, tolerance: f64) -> f64 {
+    let powers = (-3..=12).map(|decimals| f64::powi(10.0, decimals));
+    // A quotient of whole numbers, so that what is decimal is the double nearest to it.
+    let mut candidates = powers.map(|power| (value * power).round() / power);
+    let close = |round: &f64| *round > 0.0 && (round - value).abs() <= tolerance;
+    candidates.find(close).unwrap_or(value)
 }
 
 /// Spacing along z, m: the sample interval's number in thousandths of a metre, as depths are stored.

@@ -2,7 +2,7 @@
 
 use super::super::coordinates::apply_scalar;
 use super::super::reader::Headers;
-use super::super::{Field, RawTraceHeader, SegyReader};
+use super::super::{Field, FieldType, RawTraceHeader, SegyReader};
 use crate::Result;
 
 /// Fields that may place a trace.
@@ -152,8 +152,20 @@ impl Scan {
         })
     }
 
-    /// Half a unit of the coordinates, m: what rounding may have moved them by.
-    pub(super) fn rounding(&self, headers: &Headers<'_>) -> f64 {
+    /// Half a unit of the coordinates, m: what rounding may have moved them by. Doubles of an
+    /// extension, and coordinates kept as floats, are not rounded to units.
+    pub(super) fn rounding(&self, pair: Pair, headers: &Headers<'_>) -> f64 {
+        let double = |n: usize| {
+            let value = Field::extended(NAMES[n]).zip(headers.extension);
+            value.is_some_and(|(field, bytes)| !field.read(headers.raw.order, bytes).is_zero())
+        };
+        let float = |n: usize| {
+            let kind = self.fields[n].map(|field| field.kind);
+            matches!(kind, Some(FieldType::F32 | FieldType::F64 | FieldType::Ibm))
+        };
+        if pair.iter().any(|&n| double(n) || float(n)) {
+            return 0.0;
+        }
         0.5 * apply_scalar(1.0, self.scalar(headers.raw))
     }
 
