@@ -94,6 +94,14 @@ pub fn identify(path: impl AsRef<Path>) -> Result<Identity> {
     }
     let mut start = Vec::new();
     file.take(START).read_to_end(&mut start).map_err(|e| Error::io(path, "read", None, e))?;
+    if start.is_empty() {
+        return Err(Error::invalid(
+            path,
+            "the size",
+            "0 bytes",
+            "the file is empty: copy it again",
+        ));
+    }
     let named = Format::of_extension(path);
     let format = by_content(path, &start, named);
     let mut warnings = Vec::new();

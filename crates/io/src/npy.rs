@@ -74,6 +74,10 @@ pub(crate) fn header_of(path: &Path, file: &File) -> Result<NpyHeader> {
         let what = format!("a header of {length} bytes");
         return Err(Error::format(path, 8, what, "save it again with numpy.save"));
     }
+    let size = file.metadata().map_err(|e| Error::io(path, "read", None, e))?.len();
+    if text_at + length as u64 > size {
+        return Err(cut(text_at, std::io::ErrorKind::UnexpectedEof.into()));
+    }
     let mut text = vec![0_u8; length];
     read_exact_at(file, &mut text, text_at).map_err(|e| cut(text_at, e))?;
     let text = String::from_utf8_lossy(&text);
