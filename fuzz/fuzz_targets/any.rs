@@ -6,7 +6,7 @@ use temblor_fuzz::{readers, with_file};
 use temblor_io::identify;
 
 fuzz_target!(|data: &[u8]| {
-    with_file(data, "dat2", |path| {
+    with_file(data, "unknown", |path| {
         drop(identify(path).map(|found| found.format));
         readers::traces(path, None);
         readers::volume(path, None);

@@ -6,6 +6,18 @@
 //! the first one (SEG 1995) differ in columns; without `H00` the columns themselves decide.
 //! Precedence for the unit: `H201` over `H20`, with a warning where they disagree. Column numbers in
 //! comments are the standard's, counted from 1.
+//!
+//! ```
+//! use temblor_io::sps;
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("survey.rps");
+//! # let text = format!("R{:10.2}{:10.2}  1{:22}{:9.1}{:10.1}{:6.1}\n", 1.0, 101.0, "", 500.5, 20.0, 118.0);
+//! # std::fs::write(&path, text).unwrap();
+//! let survey = sps::read(&path)?;
+//! // z is the depth below a datum at 150 m above sea level.
+//! assert_eq!(survey.receivers[0].position(150.0), [500.5, 20.0, 32.0]);
+//! # Ok::<(), temblor_io::Error>(())
+//! ```
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -94,7 +94,11 @@ pub(in crate::commands) fn run(args: &DescribeArgs, quiet: bool) -> Result<()> {
                 let mut options = args.reading.trace_options(interval);
                 options.format = Some(format);
                 let traces = Traces::open(path, &options)?;
-                describe_traces(&traces, !args.quick, &work, &mut text)?
+                let (warnings, positive) = describe_traces(&traces, !args.quick, &work, &mut text)?;
+                if traces.has_headers() && positive {
+                    also_a_model(args, path, format, &mut text)?;
+                }
+                warnings
             }
             (format, Kind::Volume) => {
                 let mut options = args.reading.options(args.spacing);
@@ -109,6 +113,19 @@ pub(in crate::commands) fn run(args: &DescribeArgs, quiet: bool) -> Result<()> {
             println!("  warning    {warning}");
         }
     }
+    Ok(())
+}
+
+/// Says what the columns of a file make, where its headers place them on a grid.
+fn also_a_model(args: &DescribeArgs, path: &Path, format: Format, text: &mut String) -> Result<()> {
+    let mut options = args.reading.options(args.spacing);
+    options.format = Some(format);
+    let Ok(volume) = Volume::open(path, &options) else { return Ok(()) };
+    let ([nx, ny, nz], Some([hx, hy, hz])) = (volume.shape(), volume.spacing()) else {
+        return Ok(());
+    };
+    let spacing = if ny > 1 { format!("{hx}, {hy}, {hz}") } else { format!("{hx}, {hz}") };
+    writeln!(text, "  as volume  ({nx}, {ny}, {nz}), every {spacing} m: --as volume says more")?;
     Ok(())
 }
 
@@ -186,12 +203,13 @@ impl Ranges {
     }
 }
 
+/// What a file of traces is; whether all its samples are positive, as those of a model are.
 fn describe_traces(
     traces: &Traces,
     read: bool,
     work: &Work,
     text: &mut String,
-) -> Result<Vec<String>> {
+) -> Result<(Vec<String>, bool)> {
     let su = traces.format() == Format::Su;
     let mut kind = traces.element().map_or(String::new(), |e| format!(", {}", e.name()));
     if let Some(segy) = traces.segy() {
@@ -249,12 +267,16 @@ fn describe_traces(
     if traces.has_headers() {
         headers(text, &ranges, read, &mut warnings)?;
     }
+    let found = tally.finish();
     if read {
-        statistics(text, &tally.finish(), |(trace, sample)| {
+        statistics(text, &found, |(trace, sample)| {
             format!("trace {}, sample {}", trace + 1, sample + 1)
         })?;
     }
-    Ok(warnings)
+    let positive = found.count > 0
+        && found.first_not_positive().is_none()
+        && found.first_not_finite().is_none();
+    Ok((warnings, positive))
 }
 
 fn headers(
@@ -295,7 +317,11 @@ fn headers(
             warnings.push(format!("{name} differs between traces: {range}"));
         }
     }
-    let flat = ranges.places.iter().all(|(least, most)| *least == 0.0 && *most == 0.0);
+    let zero = |(least, most): (f64, f64)| least == 0.0 && most == 0.0;
+    let of_model = |(field, least, most): &(Field, f64, f64)| {
+        matches!(field.name, "cdpx" | "cdpy" | "iline" | "xline" | "d2") && !zero((*least, *most))
+    };
+    let flat = ranges.places.iter().copied().all(zero) && !ranges.fields.iter().any(of_model);
     if flat {
         warnings.push("all coordinates are 0: the file has no geometry".into());
     }

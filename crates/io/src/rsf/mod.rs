@@ -8,7 +8,23 @@
 //!
 //! `data_format` is `native_` (taken as little endian unless told otherwise), `xdr_` (big endian) or
 //! `ascii_`, with `float`, `double`, `short` or `int`. Precedence: `data_format` over `esize`, an
-//! option over both. Source: Madagascar's manual, "RSF format"; Fomel et al. 2013, J. Open Research
+//! option over both.
+//!
+//! ```
+//! use temblor_io::{Volume, VolumeOptions};
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("vp.rsf");
+//! # std::fs::write(folder.path().join("vp.rsf@"), [0_u8; 24]).unwrap();
+//! // A header as `sfput` leaves it, with its numbers in vp.rsf@.
+//! let header = "n1=2 d1=0.01 unit1=km n2=3 d2=25 data_format=native_float in=vp.rsf@";
+//! std::fs::write(&path, header).unwrap();
+//! let volume = Volume::open(&path, &VolumeOptions::default())?;
+//! assert_eq!(volume.shape(), [3, 1, 2]);
+//! assert_eq!(volume.spacing(), Some([25.0, 1.0, 10.0]));
+//! # Ok::<(), temblor_io::Error>(())
+//! ```
+//!
+//! Source: Madagascar's manual, "RSF format"; Fomel et al. 2013, J. Open Research
 //! Software 1, e8.
 
 mod keys;

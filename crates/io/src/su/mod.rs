@@ -4,7 +4,25 @@
 //! Byte order and trace length come from `ns` (bytes 115-116, read as unsigned) of the first trace:
 //! the order for which the file is a whole number of such traces that all say the same. Precedence:
 //! `dt` (microseconds) over `d1` (seconds) for the sample interval of traces; `d1` and `d2` alone
-//! for the spacing of models, since `dt` cannot say what it counts there. Source: `segy.h` of the
+//! for the spacing of models, since `dt` cannot say what it counts there.
+//!
+//! ```
+//! use temblor_io::segy::TraceHeader;
+//! use temblor_io::su::{self, SuHeader, SuOptions, SuReader, SuWriter};
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("shot.su");
+//! let mut writer = SuWriter::create(&path, &SuHeader::new(0.004, 3))?;
+//! let header = TraceHeader { field_record: 1, receiver: [350.0, 0.0, 10.0], ..Default::default() };
+//! writer.write_trace(&header, &[0.0, 1.0, 0.5])?;
+//! writer.finish()?;
+//! let reader = SuReader::open(&path, &SuOptions::default())?;
+//! let (raw, samples) = reader.read(0)?;
+//! assert_eq!(su::decode(&raw).receiver, [350.0, 0.0, 10.0]);
+//! assert_eq!(samples, [0.0, 1.0, 0.5]);
+//! # Ok::<(), temblor_io::Error>(())
+//! ```
+//!
+//! Source: `segy.h` of the
 //! CWP/SU distribution (Cohen and Stockwell, Colorado School of Mines).
 
 mod reader;

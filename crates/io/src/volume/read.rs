@@ -14,7 +14,7 @@ impl Volume {
     /// Planes `start..start + count` along x: shape (count, ny, nz), standard layout.
     ///
     /// # Errors
-    /// [`Error::Io`] if the file cannot be read.
+    /// [`crate::Error::Io`] if the file cannot be read.
     ///
     /// # Panics
     /// If the planes reach past nx.
