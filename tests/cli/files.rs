@@ -202,6 +202,33 @@ fn shots_and_receivers_come_from_sps_files_with_their_relation() {
     assert_eq!(lines, wanted);
 }
 
+#[test]
+fn sps_points_become_csv_with_depths_below_a_datum() {
+    let folder = Folder::with(SMALL);
+    let head = "H00 SPS format version num.     SPS 2.1\n";
+    let spread: String = (1..=2_u32).map(|n| sps("R", 7, n, 90.5, 110.0, 2.0)).collect();
+    folder.write("a.rps", format!("{head}{spread}").as_bytes());
+    folder.temblor(&["io", "convert", "a.rps", "a.csv", "--datum", "150"]).says(0, &[]);
+    let wanted = "line,point,index,x,y,z\n7,1,1,90.5,0,42\n7,2,1,90.5,0,42\n";
+    assert_eq!(String::from_utf8_lossy(&folder.read("a.csv")), wanted);
+    let done = folder.temblor(&["io", "describe", "a.csv"]).says(0, &[]);
+    assert!(done.stdout.contains("z, down  42 to 42 m"), "{}", done.stdout);
+    let said = ["ends in .csv"];
+    folder.temblor(&["io", "convert", "a.rps", "a.sgy"]).says(2, &said);
+}
+
+#[test]
+fn a_model_among_traces_is_pointed_out_and_a_gather_is_not() {
+    let folder = with_model();
+    folder.temblor(&["model", "convert", "vp.npy", "vp.sgy", "--spacing", "10"]).says(0, &[]);
+    let done = folder.temblor(&["io", "describe", "vp.sgy"]).says(0, &[]);
+    assert!(done.stdout.contains("as volume  (61, 1, 41), every 10, 10 m"), "{}", done.stdout);
+    let gather = Folder::small("shot.npy", "shot.sgy");
+    gather.temblor(&["run", "run.toml", "--backend", "cpu-ref"]).says(0, &[]);
+    let done = gather.temblor(&["io", "describe", "shot.sgy"]).says(0, &[]);
+    assert!(!done.stdout.contains("as volume"), "{}", done.stdout);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_conversion_leaves_nothing_half_written() {

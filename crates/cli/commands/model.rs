@@ -108,6 +108,7 @@ pub fn run(args: &ModelArgs, quiet: bool) -> Result<()> {
                 spacing: args.spacing,
                 origin: None,
                 dt_ms: None,
+                datum: 0.0,
                 reading: args.volume.clone(),
             },
             quiet,

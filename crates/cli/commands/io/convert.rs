@@ -13,6 +13,7 @@ use temblor_io::{
 };
 
 use super::describe::{Kind, usual_kind, warn};
+use super::points;
 use crate::commands::reordered::{Reordered, parse_axes};
 use crate::commands::volume_args::{
     ElementName, FormatName, OrderName, VolumeArgs, parse_sample_format, parse_spacing,
@@ -24,7 +25,7 @@ use crate::stop;
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "Traces go to SEG-Y, SU, RSF and npy, headers along to SEG-Y and SU; volumes to \
-    SEG-Y, SU, RSF, npy, VTI and raw. What the file says of spacing and interval is kept unless \
+    SEG-Y, SU, RSF, npy, VTI and raw; SPS points to CSV. What the file says of spacing and interval is kept unless \
     --spacing or --dt-ms says otherwise; SEG-Y to SEG-Y keeps all headers. Ctrl-C leaves nothing half written.\n\n\
     Examples:\n  \
     temblor io convert shot.sgy shot.su\n  \
@@ -74,6 +75,9 @@ pub struct ConvertArgs {
     /// Time between samples, ms, instead of the file's
     #[arg(long, value_name = "MS")]
     pub dt_ms: Option<f64>,
+    /// SPS to CSV: height above sea level of z = 0, m
+    #[arg(long, value_name = "M", default_value_t = 0.0, allow_negative_numbers = true)]
+    pub datum: f64,
     /// How to read the file.
     #[command(flatten)]
     pub reading: VolumeArgs,
@@ -106,6 +110,17 @@ pub(in crate::commands) fn run(args: &ConvertArgs, quiet: bool) -> Result<()> {
         .map(Format::from)
         .or_else(|| Format::of_extension(&args.output))
         .unwrap_or(Format::Raw);
+    if matches!(from.format, Format::Csv | Format::Sps) {
+        ensure!(to == Format::Csv, "points are written as CSV: name an output that ends in .csv");
+        let count = points::convert(&args.input, from.format, &args.output, args.datum)?;
+        println!("{}: CSV, {count} points", args.output.display());
+        return Ok(());
+    }
+    ensure!(
+        !matches!(to, Format::Csv | Format::Sps),
+        "{} holds no points; `temblor io headers --csv` prints the geometry of traces",
+        args.input.display()
+    );
     let kind = match args.kind {
         Some(kind) => kind,
         None => guess_kind(args, from.format, to)?,

@@ -1,9 +1,9 @@
-//! What `describe` says of lists of points.
+//! Lists of points: what `describe` says of them, and CSV from them.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use temblor_io::{Format, csv_points, sps};
 
 /// Describes a CSV or SPS file.
@@ -33,6 +33,37 @@ pub(super) fn describe(path: &Path, format: Format, text: &mut String) -> Result
         writeln!(text, "  relations  {lines}, of {} field records", records.len())?;
     }
     Ok(file.warnings)
+}
+
+/// Writes points as CSV: what `csv` in a run file reads, with the names of SPS points beside.
+pub(super) fn convert(input: &Path, from: Format, output: &Path, datum: f64) -> Result<usize> {
+    let mut text = String::new();
+    let count = if from == Format::Sps {
+        let file = sps::read(input)?;
+        let (sources, receivers) = (&file.sources, &file.receivers);
+        ensure!(
+            sources.is_empty() != receivers.is_empty(),
+            "{} has {} sources and {} receivers: a list holds one kind, keep its records only",
+            input.display(),
+            sources.len(),
+            receivers.len()
+        );
+        text.push_str("line,point,index,x,y,z\n");
+        for point in sources.iter().chain(receivers) {
+            let ((line, number, index), [x, y, z]) = (&point.name, point.position(datum));
+            writeln!(text, "{line},{},{index},{x},{y},{z}", *number as f64 / 100.0)?;
+        }
+        sources.len() + receivers.len()
+    } else {
+        let points = csv_points::read(input)?;
+        text.push_str("x,y,z\n");
+        for [x, y, z] in &points {
+            writeln!(text, "{x},{y},{z}")?;
+        }
+        points.len()
+    };
+    temblor_io::atomic::write(output, text.as_bytes())?;
+    Ok(count)
 }
 
 fn extent(text: &mut String, points: &[[f64; 3]]) -> Result<()> {
