@@ -280,6 +280,11 @@ impl SegyHeader {
         binary.put(3225, self.format.code().to_be_bytes());
         binary.put(3501, [0; 2]);
         binary.bytes[300] = revision;
+        if revision < 2 && self.like.as_ref().is_some_and(|like| like.binary.revision().0 == 2) {
+            // What revision 2 added.
+            binary.bytes[60..100].fill(0);
+            binary.bytes[306..332].fill(0);
+        }
         if revision >= 1 {
             binary.put(3503, u16::from(!self.variable).to_be_bytes());
             binary.put(3505, extended_text.to_be_bytes());

@@ -109,9 +109,22 @@ impl SegyCube {
         }
         let scan = Scan::new(&reader)?;
         let mut notes = Vec::new();
-        let keys = scan.keys(&reader, &mut notes)?;
-        let place = scan.coordinates(&keys);
-        let lattice = Lattice::new(&reader, &scan, keys, place)?;
+        let keys = scan.keys(&reader, true, &mut notes);
+        let mut place = scan.coordinates(&keys);
+        let lattice = match Lattice::new(&reader, &scan, keys, place) {
+            // Revision 0 left bytes 181 to 240 to everybody's own use.
+            Err(error) if scan.numbers_are_doubtful(&reader, keys) => {
+                let keys = scan.keys(&reader, false, &mut notes);
+                place = scan.coordinates(&keys);
+                notes.push(format!(
+                    "bytes 189-196 make no grid of inlines and crosslines, which revision 0 has not: \
+                     traces are placed by {}",
+                    scan.names(keys)
+                ));
+                Lattice::new(&reader, &scan, keys, place).map_err(|_| error)?
+            }
+            found => found?,
+        };
         Self::placed(reader, options, &scan, lattice, place, notes)
     }
 
