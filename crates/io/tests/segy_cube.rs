@@ -244,6 +244,19 @@ fn bytes_that_revision_0_does_not_have_give_way_to_those_that_make_a_grid() {
 }
 
 #[test]
+fn angles_are_not_taken_for_metres() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.sgy");
+    write(&path, &grid());
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Coordinate units of every trace: seconds of arc.
+    (0..6).for_each(|n| bytes[3600 + n * 248 + 89] = 2);
+    std::fs::write(&path, bytes).unwrap();
+    let error = open(&path).unwrap_err().to_string();
+    assert!(error.contains("coordinates are angles: give the spacing"), "{error}");
+}
+
+#[test]
 fn moved_fields_place_the_traces() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.sgy");

@@ -190,7 +190,11 @@ impl SegyCube {
                 None if counts[lattice_axis] == 1 => spacing[0],
                 None => {
                     let what = format!("the spacing along {}", ["x", "y"][axis]);
-                    let remedy = "its coordinates do not say: give the spacing of x, y and z in m";
+                    let remedy = if scan.angles {
+                        "its coordinates are angles: give the spacing of x, y and z in m"
+                    } else {
+                        "its coordinates do not say: give the spacing of x, y and z in m"
+                    };
                     return Err(Error::invalid(reader.path(), what, "not known", remedy));
                 }
             };

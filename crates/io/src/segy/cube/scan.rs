@@ -34,6 +34,8 @@ pub(super) struct Scan {
     ranges: [Range; 9],
     fields: [Option<Field>; 9],
     scalar: Option<Field>,
+    /// Whether coordinates are angles, in any trace.
+    pub(super) angles: bool,
     /// Time of the first sample of the first trace, s.
     pub(super) delay: f64,
 }
@@ -57,9 +59,12 @@ impl Scan {
         let fields = NAMES.map(|name| reader.fields().field(name));
         let scalar = reader.fields().field("scalco");
         let mut ranges: Option<[Range; 9]> = None;
-        let mut delay = 0.0;
+        let units = reader.fields().field("counit");
+        let (mut delay, mut angles) = (0.0, false);
         reader.scan(|_, raw| {
             let values = numbers(&fields, raw);
+            let unit = units.and_then(|field| raw.get(&field).to_i64());
+            angles |= unit.is_some_and(|unit| (2..=4).contains(&unit));
             match &mut ranges {
                 None => {
                     delay = raw.decode().delay;
@@ -70,7 +75,7 @@ impl Scan {
             Ok(())
         })?;
         let ranges = ranges.unwrap_or([Range::new(0); 9]);
-        Ok(Self { ranges, fields, scalar, delay })
+        Ok(Self { ranges, fields, scalar, angles, delay })
     }
 
     /// Chooses what places the traces; inline and crossline numbers are among it if `numbers`.
@@ -111,8 +116,11 @@ impl Scan {
         }
     }
 
-    /// The coordinates that give the spacing: the first pair that varies.
+    /// The coordinates that give the spacing: the first pair that varies, but no angles.
     pub(super) fn coordinates(&self, keys: &Keys) -> Option<Pair> {
+        if self.angles {
+            return None;
+        }
         let varies = |pair: &Pair| pair.iter().any(|&n| self.ranges[n].step != 0);
         match keys {
             Keys::Fields(pair) if *pair != NUMBERS => Some(*pair),
