@@ -64,6 +64,19 @@ fn written_cube_is_read_back(
     assert_eq!(cube.axes()[0].field, "xline");
 }
 
+#[test]
+fn a_model_that_was_not_finished_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.sgy");
+    let create = || CubeWriter::create(&path, [4, 3, 5], [1.0; 3], [0.0; 3], &[]).unwrap();
+    drop(create());
+    let mut writer = create();
+    writer.write_planes(&values().slice(ndarray::s![..3, .., ..])).unwrap();
+    let error = writer.finish().unwrap_err().to_string();
+    assert!(error.contains("missing"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 /// All nodes of a 3 x 2 grid, inlines 10, 14, 18 along y, crosslines 5, 6 along x, 20 m by 12.5 m.
 fn grid() -> Vec<(TraceHeader, [f32; 2])> {
     let mut traces = Vec::new();
