@@ -322,3 +322,15 @@ fn the_same_traces_make_the_same_bytes() {
     }
     assert_eq!(std::fs::read(first).unwrap(), std::fs::read(second).unwrap());
 }
+
+#[test]
+fn integers_are_rounded_to_even_and_saturated_and_both_are_counted() {
+    let samples = [0.5, 1.5, 2.5, -0.5, 127.5, 128.0, -129.0, f32::NAN, f32::INFINITY, -7.0];
+    let mut bytes = [0xff; 10];
+    let losses = SampleFormat::I8.encode(WordOrder::Big, &samples, &mut bytes);
+    assert_eq!(bytes.map(u8::cast_signed), [0, 2, 2, 0, 127, 127, -128, 0, 127, -7]);
+    assert_eq!((losses.rounded, losses.saturated, losses.not_a_number), (5, 4, 1));
+    let mut bytes = [0xff; 6];
+    let losses = SampleFormat::U24.encode(WordOrder::Little, &[-1.0, 16_777_216.0], &mut bytes);
+    assert_eq!((bytes, losses.saturated), ([0, 0, 0, 255, 255, 255], 2));
+}

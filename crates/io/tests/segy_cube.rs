@@ -9,7 +9,9 @@ use rstest::rstest;
 use std::path::Path;
 use temblor_io::Error;
 use temblor_io::segy::cube::{CubeOptions, CubeWriter, SegyCube};
-use temblor_io::segy::{SegyHeader, SegyOptions, SegyReader, SegyWriter, TraceHeader};
+use temblor_io::segy::{
+    SampleFormat, SegyHeader, SegyOptions, SegyReader, SegyWriter, TraceHeader,
+};
 
 /// A trace at node (i, j) of inline i, crossline j, with the node in its samples.
 fn trace(i: i32, j: i32, cdp: [f64; 2]) -> (TraceHeader, [f32; 2]) {
@@ -60,6 +62,19 @@ fn written_cube_is_read_back(
     assert_eq!(cube.read().unwrap(), values());
     assert_eq!(cube.file_order(), "xline (x), iline (y), sample (z)");
     assert_eq!(cube.axes()[0].field, "xline");
+}
+
+#[test]
+fn a_model_that_was_not_finished_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.sgy");
+    let create = || CubeWriter::create(&path, [4, 3, 5], [1.0; 3], [0.0; 3], &[]).unwrap();
+    drop(create());
+    let mut writer = create();
+    writer.write_planes(&values().slice(ndarray::s![..3, .., ..])).unwrap();
+    let error = writer.finish().unwrap_err().to_string();
+    assert!(error.contains("missing"), "{error}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 /// All nodes of a 3 x 2 grid, inlines 10, 14, 18 along y, crosslines 5, 6 along x, 20 m by 12.5 m.
@@ -214,6 +229,44 @@ fn a_small_interval_is_not_guessed_at() {
     writer.finish().unwrap();
     let error = open(&path).unwrap_err().to_string();
     assert!(error.contains("number is 10;"), "{error}");
+}
+
+#[test]
+fn bytes_that_revision_0_does_not_have_give_way_to_those_that_make_a_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.sgy");
+    let mut traces = grid();
+    for ((header, _), (number, junk)) in traces.iter_mut().zip((1..).zip([7, 0, 3, 9, 1, 4])) {
+        (header.ensemble, header.inline, header.crossline) = (number, junk, 0);
+        header.cdp = [10.0 * f64::from(number), 0.0];
+    }
+    for (revision, says) in [(0, ""), (1, "trace 3: iline 3, xline 0 is not on the grid")] {
+        let mut header = SegyHeader::new(0.01, 2);
+        (header.revision, header.format) = (Some(revision), SampleFormat::Ibm);
+        let mut writer = SegyWriter::create(&path, &header).unwrap();
+        traces.iter().for_each(|(header, samples)| writer.write_trace(header, samples).unwrap());
+        writer.finish().unwrap();
+        match open(&path) {
+            Ok(cube) => {
+                assert_eq!((revision, cube.shape(), cube.spacing()[0]), (0, [6, 1, 2], 10.0));
+                assert!(cube.notes()[0].contains("placed by cdp"), "{:?}", cube.notes());
+            }
+            Err(error) => assert!(revision == 1 && error.to_string().contains(says), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn angles_are_not_taken_for_metres() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.sgy");
+    write(&path, &grid());
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Coordinate units of every trace: seconds of arc.
+    (0..6).for_each(|n| bytes[3600 + n * 248 + 89] = 2);
+    std::fs::write(&path, bytes).unwrap();
+    let error = open(&path).unwrap_err().to_string();
+    assert!(error.contains("coordinates are angles: give the spacing"), "{error}");
 }
 
 #[test]

@@ -109,6 +109,14 @@ fn contradicting_counts_are_decided_by_the_size_and_said_with_both() {
     assert_eq!((reader.samples(), reader.traces()), (6, 4));
     let said = reader.warnings()[0].to_string();
     assert!(said.contains("trace 1 says 6 samples, the file header 7: 6 is used"), "{said}");
+    // So it is in revision 0, which promises no equal lengths.
+    let path = changed(folder.path(), |b| {
+        b[3220..3222].copy_from_slice(&[0, 7]);
+        b[3500..3504].fill(0);
+    });
+    let reader = open(&path);
+    assert_eq!((reader.samples(), reader.traces(), reader.is_variable()), (6, 4, false));
+    assert!(matches!(reader.warnings(), [Warning::Samples { in_file: 7, used: 6, .. }]));
     // A trace header is wrong.
     let path = changed(folder.path(), |b| b[start(2) + 114..][..2].copy_from_slice(&[0, 9]));
     let reader = open(&path);
@@ -155,6 +163,30 @@ fn a_file_cut_short_is_refused_with_the_trace_and_read_if_that_is_allowed() {
     assert_eq!(
         reader.warnings(),
         [Warning::Truncated { trace: 4, offset, left: 100, wanted: 264 }]
+    );
+}
+
+#[test]
+fn a_swapped_tape_is_converted_with_its_text_put_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = changed(folder.path(), |b| {
+        b.as_chunks_mut::<2>().0.iter_mut().for_each(|pair| pair.reverse());
+    });
+    let swapped = open(&path);
+    assert_eq!(swapped.order(), WordOrder::Pairwise);
+    let mut header = SegyHeader::like(&swapped).unwrap();
+    header.order = WordOrder::Big;
+    let right = folder.path().join("right.sgy");
+    let mut writer = SegyWriter::create(&right, &header).unwrap();
+    for n in 0..4 {
+        let samples = swapped.samples_of(n).unwrap();
+        writer.write_raw(&swapped.header(n).unwrap(), &[], &samples).unwrap();
+    }
+    writer.finish().unwrap();
+    // As it was before its bytes were exchanged.
+    assert_eq!(
+        std::fs::read(right).unwrap(),
+        std::fs::read(changed(folder.path(), |_| ())).unwrap()
     );
 }
 

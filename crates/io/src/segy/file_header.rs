@@ -63,7 +63,7 @@ pub struct FileHeaders {
 }
 
 impl FileHeaders {
-    /// The headers of an open file.
+    /// The headers of an open file; text whose pairs of bytes are exchanged is put right.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -73,6 +73,10 @@ impl FileHeaders {
             extended_text.extend(reader.extended_text_bytes(number)?);
         }
         let mut text = reader.text_bytes()?;
+        if reader.order() == WordOrder::Pairwise && text::is_swapped(&text) {
+            text::swap(&mut text);
+            text::swap(&mut extended_text);
+        }
         text.resize(TEXT_BYTES, 0x40);
         Ok(Self { text, extended_text, binary: *reader.binary() })
     }
@@ -86,6 +90,7 @@ impl SegyHeader {
     }
 
     /// The header of an open file, to write another one like it: same text, numbers and format.
+    /// Data trailers behind the traces are not taken along.
     ///
     /// ```
     /// use temblor_io::segy::{SampleFormat, SegyHeader, SegyOptions, SegyReader, SegyWriter};
@@ -275,6 +280,11 @@ impl SegyHeader {
         binary.put(3225, self.format.code().to_be_bytes());
         binary.put(3501, [0; 2]);
         binary.bytes[300] = revision;
+        if revision < 2 && self.like.as_ref().is_some_and(|like| like.binary.revision().0 == 2) {
+            // What revision 2 added.
+            binary.bytes[60..100].fill(0);
+            binary.bytes[306..332].fill(0);
+        }
         if revision >= 1 {
             binary.put(3503, u16::from(!self.variable).to_be_bytes());
             binary.put(3505, extended_text.to_be_bytes());

@@ -25,6 +25,7 @@ pub(super) struct Index {
     marks: Vec<u64>,
     traces: u64,
     most_samples: u32,
+    uniform: bool,
 }
 
 /// Why going from header to header failed.
@@ -99,8 +100,14 @@ impl<'a> Walk<'a> {
 
     /// Goes to the file's end; why not, if a trace does not end there.
     pub(super) fn index(&self) -> Result<std::result::Result<Index, Stop>> {
-        let mut index =
-            Index { stride: self.stride, marks: Vec::new(), traces: 0, most_samples: 0 };
+        let mut index = Index {
+            stride: self.stride,
+            marks: Vec::new(),
+            traces: 0,
+            most_samples: 0,
+            uniform: true,
+        };
+        let mut first: Option<Extent> = None;
         let mut offset = self.first;
         while offset < self.stride.end {
             let stop = |what| Ok(Err(Stop { trace: index.traces, offset, what }));
@@ -117,6 +124,9 @@ impl<'a> Walk<'a> {
             if index.traces.is_multiple_of(STEP) {
                 index.marks.push(offset);
             }
+            let alike = first.get_or_insert(extent);
+            index.uniform &=
+                (alike.samples, alike.header_bytes) == (extent.samples, extent.header_bytes);
             index.traces += 1;
             index.most_samples = index.most_samples.max(extent.samples);
             offset = next;
@@ -128,6 +138,11 @@ impl<'a> Walk<'a> {
 impl Index {
     pub(super) fn traces(&self) -> u64 {
         self.traces
+    }
+
+    /// Whether all traces are alike after all.
+    pub(super) fn is_uniform(&self) -> bool {
+        self.uniform
     }
 
     pub(super) fn most_samples(&self) -> u32 {

@@ -280,7 +280,10 @@ impl Body<'_> {
             };
             // A file whose headers do not promise equal lengths may have traces of several.
             let promised = self.facts.revision.0 >= 1 && self.facts.binary.u16(3503) == 1;
-            if !promised && let Ok(index) = walk.index()? {
+            if !promised
+                && let Ok(index) = walk.index()?
+                && !index.is_uniform()
+            {
                 return Ok(Ok(self.variable(index)));
             }
             let reason = if samples == self.in_file {

@@ -84,6 +84,10 @@ impl SegyReader {
     /// [`Error::Format`] with what was tried if the file fits no dialect, [`Error::Io`].
     pub fn open(path: impl AsRef<Path>, options: &SegyOptions) -> Result<Self> {
         let source = Source::open(path.as_ref())?;
+        if let Some(bad) = options.interval.filter(|dt| !(dt.is_finite() && *dt > 0.0)) {
+            let remedy = "give a positive number of seconds";
+            return Err(Error::invalid(source.path(), "the sample interval", bad, remedy));
+        }
         let dialect = dialect::find(&source, options)?;
         let length = usize::try_from(dialect.text_bytes).unwrap_or(TEXT_BYTES).min(TEXT_BYTES);
         let mut bytes = source.first_bytes(dialect.text_start, length)?;

@@ -52,6 +52,8 @@ pub struct SegyWriter {
     /// written before samples are.
     buffer: Vec<u8>,
     used: usize,
+    /// Whether bytes were lost, after which nothing more may follow them.
+    broken: bool,
     losses: Losses,
 }
 
@@ -134,6 +136,7 @@ impl SegyWriter {
             traces,
             buffer: vec![0; BUFFER_BYTES],
             used: 0,
+            broken: false,
             losses: Losses::default(),
         })
     }
@@ -318,8 +321,12 @@ impl SegyWriter {
 
     /// Hands the buffer to the system.
     fn flush(&mut self) -> Result<()> {
+        if self.broken {
+            return Err(self.failed(std::io::Error::other("an earlier write failed")));
+        }
         let written = self.file.write_all(&self.buffer[..self.used]);
         self.used = 0;
+        self.broken = written.is_err();
         written.map_err(|e| self.failed(e))
     }
 

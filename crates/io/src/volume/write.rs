@@ -182,11 +182,7 @@ fn write_segy<R: Real>(path: &Path, layout: &VolumeLayout, each: &mut Planes<'_,
         let plane = ArrayView3::from_shape((1, ny, nz), &singles);
         writer.write_planes(&plane.expect("a plane of x has ny times nz numbers"))
     });
-    written.and_then(|()| writer.finish()).inspect_err(|_| {
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let _ = std::fs::remove_file(part);
-    })
+    written.and_then(|()| writer.finish())
 }
 
 /// Every column a trace, with its place in `d1`, `f1`, `d2` and `f2`.

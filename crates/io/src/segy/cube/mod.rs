@@ -49,7 +49,8 @@ pub struct CubeAxis {
 /// A regular cube or line of columns in a SEG-Y file.
 ///
 /// The axis whose coordinates run more along x is x; each axis points to where its larger
-/// coordinate grows. A line has one node along y.
+/// coordinate grows. A line has one node along y. Where traces are in no order, their list takes 8
+/// bytes of memory per trace.
 ///
 /// ```
 /// use temblor_io::segy::cube::{CubeOptions, CubeWriter, SegyCube};
@@ -108,9 +109,22 @@ impl SegyCube {
         }
         let scan = Scan::new(&reader)?;
         let mut notes = Vec::new();
-        let keys = scan.keys(&reader, &mut notes)?;
-        let place = scan.coordinates(&keys);
-        let lattice = Lattice::new(&reader, &scan, keys, place)?;
+        let keys = scan.keys(&reader, true, &mut notes);
+        let mut place = scan.coordinates(&keys);
+        let lattice = match Lattice::new(&reader, &scan, keys, place) {
+            // Revision 0 left bytes 181 to 240 to everybody's own use.
+            Err(error) if scan.numbers_are_doubtful(&reader, keys) => {
+                let keys = scan.keys(&reader, false, &mut notes);
+                place = scan.coordinates(&keys);
+                notes.push(format!(
+                    "bytes 189-196 make no grid of inlines and crosslines, which revision 0 has not: \
+                     traces are placed by {}",
+                    scan.names(keys)
+                ));
+                Lattice::new(&reader, &scan, keys, place).map_err(|_| error)?
+            }
+            found => found?,
+        };
         Self::placed(reader, options, &scan, lattice, place, notes)
     }
 
@@ -176,7 +190,11 @@ impl SegyCube {
                 None if counts[lattice_axis] == 1 => spacing[0],
                 None => {
                     let what = format!("the spacing along {}", ["x", "y"][axis]);
-                    let remedy = "its coordinates do not say: give the spacing of x, y and z in m";
+                    let remedy = if scan.angles {
+                        "its coordinates are angles: give the spacing of x, y and z in m"
+                    } else {
+                        "its coordinates do not say: give the spacing of x, y and z in m"
+                    };
                     return Err(Error::invalid(reader.path(), what, "not known", remedy));
                 }
             };

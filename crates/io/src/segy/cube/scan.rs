@@ -34,6 +34,8 @@ pub(super) struct Scan {
     ranges: [Range; 9],
     fields: [Option<Field>; 9],
     scalar: Option<Field>,
+    /// Whether coordinates are angles, in any trace.
+    pub(super) angles: bool,
     /// Time of the first sample of the first trace, s.
     pub(super) delay: f64,
 }
@@ -57,9 +59,12 @@ impl Scan {
         let fields = NAMES.map(|name| reader.fields().field(name));
         let scalar = reader.fields().field("scalco");
         let mut ranges: Option<[Range; 9]> = None;
-        let mut delay = 0.0;
+        let units = reader.fields().field("counit");
+        let (mut delay, mut angles) = (0.0, false);
         reader.scan(|_, raw| {
             let values = numbers(&fields, raw);
+            let unit = units.and_then(|field| raw.get(&field).to_i64());
+            angles |= unit.is_some_and(|unit| (2..=4).contains(&unit));
             match &mut ranges {
                 None => {
                     delay = raw.decode().delay;
@@ -70,31 +75,52 @@ impl Scan {
             Ok(())
         })?;
         let ranges = ranges.unwrap_or([Range::new(0); 9]);
-        Ok(Self { ranges, fields, scalar, delay })
+        Ok(Self { ranges, fields, scalar, angles, delay })
     }
 
-    /// Chooses what places the traces.
-    pub(super) fn keys(&self, reader: &SegyReader, notes: &mut Vec<String>) -> Result<Keys> {
+    /// Chooses what places the traces; inline and crossline numbers are among it if `numbers`.
+    pub(super) fn keys(&self, reader: &SegyReader, numbers: bool, notes: &mut Vec<String>) -> Keys {
         let varies = |n: usize| self.ranges[n].step != 0;
-        if varies(NUMBERS[0]) || varies(NUMBERS[1]) {
-            return Ok(Keys::Fields(NUMBERS));
+        if numbers && NUMBERS.into_iter().any(varies) {
+            return Keys::Fields(NUMBERS);
         }
         if varies(CDP) {
-            return Ok(Keys::Field(CDP));
+            return Keys::Field(CDP);
         }
         if reader.traces() == 1 {
-            return Ok(Keys::Order);
+            return Keys::Order;
         }
-        if let Some(pair) = COORDINATES.into_iter().find(|p| varies(p[0]) || varies(p[1])) {
+        if let Some(pair) = COORDINATES.into_iter().find(|pair| pair.iter().any(|&n| varies(n))) {
             notes.push(format!("traces are placed by {} and {}", NAMES[pair[0]], NAMES[pair[1]]));
-            return Ok(Keys::Fields(pair));
+            return Keys::Fields(pair);
         }
         notes.push("no header places the traces: they are taken as a line in file order".into());
-        Ok(Keys::Order)
+        Keys::Order
     }
 
-    /// The coordinates that give the spacing: the first pair that varies.
+    /// Whether inline and crossline numbers place the traces where the standard has none, and
+    /// something else could.
+    pub(super) fn numbers_are_doubtful(&self, reader: &SegyReader, keys: Keys) -> bool {
+        let moved = NUMBERS.into_iter().any(|n| reader.fields().moves(NAMES[n]));
+        let other = (CDP..NAMES.len()).any(|n| self.ranges[n].step != 0);
+        let numbers = matches!(keys, Keys::Fields(pair) if pair == NUMBERS);
+        numbers && other && !moved && reader.revision().0 == 0
+    }
+
+    /// Names of the fields that place the traces.
+    pub(super) fn names(&self, keys: Keys) -> String {
+        match keys {
+            Keys::Fields([a, b]) => format!("{} and {}", NAMES[a], NAMES[b]),
+            Keys::Field(n) => NAMES[n].into(),
+            Keys::Order => "their order".into(),
+        }
+    }
+
+    /// The coordinates that give the spacing: the first pair that varies, but no angles.
     pub(super) fn coordinates(&self, keys: &Keys) -> Option<Pair> {
+        if self.angles {
+            return None;
+        }
         let varies = |pair: &Pair| pair.iter().any(|&n| self.ranges[n].step != 0);
         match keys {
             Keys::Fields(pair) if *pair != NUMBERS => Some(*pair),

@@ -12,12 +12,14 @@ use crate::{Error, Result};
 /// Writes a model as columns: crossline numbers run along x, inline numbers along y, x slowest.
 ///
 /// The vertical spacing goes to the sample interval in thousandths of a metre, a depth of the first
-/// node to the delay in metres. The file appears under its name when it is finished.
+/// node to the delay in metres. The file appears under its name when it is finished; what was not
+/// finished is removed.
 #[derive(Debug)]
 pub struct CubeWriter {
     path: PathBuf,
     part: PathBuf,
-    writer: SegyWriter,
+    /// Taken when the file is finished.
+    writer: Option<SegyWriter>,
     shape: [usize; 3],
     spacing: [f64; 3],
     origin: [f64; 3],
@@ -69,7 +71,7 @@ impl CubeWriter {
         let mut part = path.clone().into_os_string();
         part.push(".part");
         let part = PathBuf::from(part);
-        let writer = SegyWriter::create(&part, &header)?;
+        let writer = Some(SegyWriter::create(&part, &header)?);
         Ok(Self { path, part, writer, shape, spacing, origin, next: 0 })
     }
 
@@ -103,7 +105,9 @@ impl CubeWriter {
                     ..TraceHeader::default()
                 };
                 column.iter_mut().zip(values).for_each(|(to, &value)| *to = value);
-                self.writer.write_trace(&header, &column)?;
+                if let Some(writer) = &mut self.writer {
+                    writer.write_trace(&header, &column)?;
+                }
             }
             self.next += 1;
         }
@@ -114,14 +118,31 @@ impl CubeWriter {
     ///
     /// # Errors
     /// [`Error::Shape`] if planes are missing, [`Error::Io`], [`Error::DiskFull`].
-    pub fn finish(self) -> Result<()> {
-        let Self { path, part, writer, shape, next, .. } = self;
-        if next != shape[0] {
-            let found = vec![next, shape[1], shape[2]];
+    pub fn finish(mut self) -> Result<()> {
+        let (path, want) = (self.path.clone(), self.shape);
+        if self.next != want[0] {
+            let found = vec![self.next, want[1], want[2]];
             let remedy = "write the planes of x that are missing".into();
-            return Err(Error::Shape { path, want: shape, found, remedy });
+            return Err(Error::Shape { path, want, found, remedy });
         }
-        writer.finish()?;
-        rename_durably(&part, &path)
+        let finished = self.writer.take().map_or(Ok(()), SegyWriter::finish);
+        let named = finished.and_then(|()| rename_durably(&self.part, &path));
+        if named.is_err() {
+            self.remove_part();
+        }
+        named
+    }
+
+    fn remove_part(&self) {
+        // The error that led here is the one to report.
+        let _ = std::fs::remove_file(&self.part);
+    }
+}
+
+impl Drop for CubeWriter {
+    fn drop(&mut self) {
+        if self.writer.take().is_some() {
+            self.remove_part();
+        }
     }
 }
