@@ -245,3 +245,25 @@ fn an_interrupted_conversion_leaves_nothing_half_written() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(folder.names(), ["big.bin", "run.toml"]);
 }
+
+#[test]
+fn an_ultrasound_spread_keeps_its_places_in_segy() {
+    let places = "positions = [[0.0123457, 0.0, 0.0100003], [0.0234561, 0.0, 0.0100003]]";
+    let text = SMALL
+        .replace("spacing = [10.0, 10.0, 10.0]", "spacing = [0.001, 0.001, 0.001]")
+        .replace("peak_hz = 15.0", "peak_hz = 1.5e5")
+        .replace("[[300.0, 0.0, 200.0]]", "[[0.03, 0.0, 0.02]]")
+        .replace("duration = 0.3", "duration = 3e-5")
+        .replace("interval = 0.004", "interval = 4e-7")
+        .replace(
+            "line = { from = [100.0, 0.0, 100.0], to = [500.0, 0.0, 100.0], count = 5 }",
+            places,
+        )
+        .replace("shot.npy", "shot.sgy");
+    let folder = Folder::with(&text);
+    folder.temblor(&["run", "run.toml", "--backend", "cpu-ref"]).says(0, &[]);
+    let done = folder.temblor(&["io", "describe", "shot.sgy"]).says(0, &[]);
+    for piece in ["revision 2.1", "every 0.0004 ms", "receiver x 0.0123457 to 0.0234561"] {
+        assert!(done.stdout.contains(piece), "no `{piece}` in {}", done.stdout);
+    }
+}

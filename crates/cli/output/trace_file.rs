@@ -7,7 +7,7 @@ use ndarray::ArrayView1;
 
 use temblor_backend::ElementType;
 use temblor_backend::tables::TraceSamples;
-use temblor_io::segy::{TraceHeader, WordOrder, coordinate_scalar};
+use temblor_io::segy::{TraceHeader, WordOrder, coordinate_scalar, coordinate_storage};
 use temblor_io::trace_writer::HeaderOf;
 use temblor_io::{Element, Format, Real, TraceLayout, TraceWriter};
 use temblor_solver::{BoxError, Gather, Shot, Survey};
@@ -37,7 +37,15 @@ impl Geometry {
         };
         layout.order = spec.byte_order.unwrap_or_default();
         layout.text = text(survey);
-        layout.coordinate_scalar = coordinate_scalar(&coordinates(survey));
+        let coordinates = coordinates(survey);
+        if spec.format == Format::Segy {
+            // Where no scalar is fine enough, as in ultrasound, each trace has doubles besides.
+            let storage = coordinate_storage(&coordinates);
+            layout.coordinate_scalar = storage.scalar;
+            layout.segy.trace_extensions = storage.extended.into();
+        } else {
+            layout.coordinate_scalar = coordinate_scalar(&coordinates);
+        }
         layout.segy.format = spec.sample_format;
         layout.segy.revision = spec.revision;
         layout.segy.order = spec.byte_order.map(WordOrder::from).unwrap_or_default();
@@ -52,7 +60,8 @@ impl Geometry {
     /// Whether the format can hold the traces.
     pub(super) fn check(&self, path: &Path) -> Result<(), Failure> {
         let headers = matches!(self.layout.format, Format::Segy | Format::Su);
-        if headers && self.layout.coordinate_scalar.is_none() {
+        let extended = self.layout.segy.trace_extensions > 0;
+        if headers && !extended && self.layout.coordinate_scalar.is_none() {
             return Err(Failure::BadInput(format!(
                 "{}: coordinates beyond 2,147,483 km do not fit {}: write RSF or npy",
                 path.display(),

@@ -7,8 +7,8 @@ use super::remedy::{raw_remedy, transposition};
 use super::{Volume, VolumeFormat, VolumeOptions, elements};
 use crate::ascii::AsciiNumbers;
 use crate::rsf::{RsfAxis, RsfEncoding, RsfHeader};
-use crate::segy::WordOrder;
 use crate::segy::cube::{CubeOptions, SegyCube};
+use crate::segy::{SampleFormat, WordOrder};
 use crate::store::Store;
 use crate::su::{SuOptions, SuReader};
 use crate::{ByteOrder, Element, Error, Result, npy, rsf, vti};
@@ -218,6 +218,18 @@ fn from_segy(path: &Path, options: &VolumeOptions) -> Result<Volume> {
     let reader = cube.reader();
     let mut warnings: Vec<String> = reader.warnings().iter().map(ToString::to_string).collect();
     warnings.extend_from_slice(cube.notes());
+    let format = reader.format();
+    if matches!(
+        format,
+        SampleFormat::F64
+            | SampleFormat::I32
+            | SampleFormat::U32
+            | SampleFormat::I64
+            | SampleFormat::U64
+    ) {
+        let name = format.name();
+        warnings.push(format!("samples are {name}: a model of them is read in single precision"));
+    }
     let order = match reader.order() {
         WordOrder::Little => ByteOrder::Little,
         WordOrder::Big | WordOrder::Pairwise => ByteOrder::Big,
