@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{check, completions, devices, init, model, run, show, tune, verify};
+use crate::commands::{check, completions, devices, init, io, model, run, show, tune, verify};
 use crate::{exit, provenance};
 
 const EXAMPLES: &str = "\
@@ -14,6 +14,7 @@ Examples:
   temblor run shot.toml             run it: traces and a report
   temblor run --resume survey.toml  go on where an interrupted run stopped
   temblor show shot.sgy             a picture of a gather, a model or a snapshot
+  temblor io describe data.su       what a file is, headers, statistics
   temblor verify --quick            the physics self-test on this machine
   temblor devices                   what can run here
   temblor --help                    longer help, with the exit codes";
@@ -97,6 +98,8 @@ pub enum Command {
     Show(show::ShowArgs),
     /// Make, describe and convert velocity models
     Model(model::ModelArgs),
+    /// Describe and convert seismic files, print trace headers
+    Io(io::IoArgs),
     /// Check the physics on a device: measured beside predicted
     Verify(verify::VerifyArgs),
     /// Print completions for a shell

@@ -106,6 +106,7 @@ fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     }
     if let Some(error) = error.downcast_ref::<temblor_io::Error>() {
         return Some(match error {
+            temblor_io::Error::Stopped { .. } => Code::Interrupted,
             error if error.is_output() => Code::Output,
             _ => Code::BadInput,
         });

@@ -21,6 +21,7 @@ pub mod preflight;
 pub mod progress;
 pub mod provenance;
 pub mod runfile;
+pub mod stop;
 pub mod tune_cache;
 
 use std::io::IsTerminal;
@@ -96,7 +97,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Devices(args) => commands::devices::run(args),
         Command::Tune(args) => commands::tune::run(args),
         Command::Show(args) => commands::show::run(args),
-        Command::Model(args) => commands::model::run(args),
+        Command::Model(args) => commands::model::run(args, cli.global.quiet),
         Command::Verify(args) => {
             let backend = backends::open(&args.backend.backend)?;
             if commands::verify::run(args, backend.as_ref())? {
@@ -106,6 +107,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
                 Err(exit::Failure::VerifyFailed(message.into()).into())
             }
         }
+        Command::Io(args) => commands::io::run(args, cli.global.quiet),
         Command::Completions(args) => commands::completions::run(args),
     }
 }

@@ -1,6 +1,8 @@
 //! How far a run is: a bar on a terminal, else a line now and then.
 
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,6 +10,44 @@ use temblor_solver::{Progress, Shot};
 
 /// Wall time between lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// Shows how much of a file is done, and passes on that the user wants to stop.
+pub struct Work {
+    bar: ProgressBar,
+    stop: Arc<AtomicBool>,
+}
+
+impl Work {
+    /// For `total` pieces of what `label` says; `quiet` shows nothing.
+    ///
+    /// # Panics
+    /// Never: the bar's template is valid.
+    #[must_use]
+    pub fn new(label: &'static str, total: u64, quiet: bool, stop: Arc<AtomicBool>) -> Self {
+        let bar = if !quiet && std::io::stderr().is_terminal() {
+            let template = "{msg} [{bar:30}] {percent:>3} % ETA {eta}";
+            let style = ProgressStyle::with_template(template).expect("the template is valid");
+            let bar = ProgressBar::new(total).with_style(style.progress_chars("=> "));
+            bar.with_message(label)
+        } else {
+            ProgressBar::hidden()
+        };
+        Self { bar, stop }
+    }
+
+    /// Says that `done` pieces are done; false if it is time to stop.
+    #[must_use]
+    pub fn at(&self, done: u64) -> bool {
+        self.bar.set_position(done);
+        !self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
 
 /// Shows progress of a survey on stderr.
 pub struct Shown {

@@ -59,11 +59,16 @@ fn bad_values_are_refused(#[case] from: &str, #[case] to: &str, #[case] pieces: 
     refused(&Folder::small(from, to), 2, pieces);
 }
 
-#[test]
-fn a_sample_interval_that_segy_cannot_hold_is_refused_before_the_run() {
+#[rstest]
+#[case::segy("shot.sgy\"\nrevision = 1 # \"", "the sample interval needs revision 2")]
+#[case::su("shot.su", "the sample interval is 0.0033333 s; SU stores whole microseconds")]
+fn a_sample_interval_that_the_format_cannot_hold_is_refused_before_the_run(
+    #[case] traces: &str,
+    #[case] says: &str,
+) {
     let text = replaced(SMALL, "interval = 0.004", "interval = 0.0033333");
-    let folder = Folder::with(&replaced(&text, "shot.npy", "shot.sgy"));
-    refused(&folder, 2, &["shot.sgy", "0.0033333 s", "0.003333 s", "npy"]);
+    let folder = Folder::with(&replaced(&text, "shot.npy", traces));
+    refused(&folder, 2, &["shot.s", says]);
 }
 
 #[test]

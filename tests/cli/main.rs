@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod examples;
+mod files;
+mod guide;
 mod memory;
 mod runs;
 mod support;

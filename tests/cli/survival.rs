@@ -42,6 +42,8 @@ fn equal(a: &[(String, Vec<u8>)], b: &[(String, Vec<u8>)]) {
 #[case::one_file("all.sgy", "all.sgy.journal", false)]
 #[case::one_file_with_checkpoints("all.sgy", "all.sgy.journal", true)]
 #[case::one_array("all.npy", "all.npy.journal", true)]
+#[case::one_su_file("all.su", "all.su.journal", true)]
+#[case::one_rsf_file("all.rsf", "all.rsf.journal", false)]
 #[case::file_per_shot("s{id}.sgy", "sall.sgy.journal", false)]
 #[case::file_per_shot_with_checkpoints("s{id}.npy", "sall.npy.journal", true)]
 fn a_killed_run_resumes_to_the_same_bytes(

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
-use temblor_io::{ByteOrder, Element, vti};
+use ndarray::s;
+use temblor_io::volume::{VolumeLayout, write};
+use temblor_io::{ByteOrder, Element, Format};
 
-use super::model::{Target, extension, write_volume};
 use super::volume_args::{ElementName, parse_shape, parse_spacing};
 use crate::models::{Earth, Faults, FaultsRecipe, Gradient, Layers, Salt, SaltRecipe, Sampler};
 
@@ -112,7 +113,7 @@ pub struct GridArgs {
     /// Element type: f4, f8 or i2
     #[arg(long, value_enum, default_value = "f4")]
     pub element: ElementName,
-    /// File to write: .npy, .vti, or raw with any other ending
+    /// File to write: .sgy, .su, .rsf, .npy, .vti, or raw with any other ending
     #[arg(short, long)]
     pub output: PathBuf,
 }
@@ -135,23 +136,31 @@ pub(super) fn make(args: &MakeArgs) -> Result<()> {
     );
     let shape = grid.shape;
     let sampler = Sampler { earth, shape, spacing: grid.spacing, smoothing: grid.smooth };
-    let planes = |start, count| Ok(sampler.planes(start, count));
-    let element = Element::from(grid.element);
-    match extension(&grid.output).as_deref() {
-        Some("vti") => {
-            ensure!(element == Element::F32, "vti files are written as f4: leave --element out");
-            let header = vti::VtiHeader {
-                shape,
-                spacing: grid.spacing,
-                origin: [0.0; 3],
-                name: "wave_speed".to_owned(),
-            };
-            let whole = sampler.planes(0, shape[0]);
-            vti::write(&grid.output, &header, &whole.view())?;
-        }
-        Some("npy") => write_volume(&Target::Npy(&grid.output), shape, element, planes)?,
-        _ => write_volume(&Target::Raw(&grid.output, ByteOrder::Little), shape, element, planes)?,
-    }
+    let format = Format::of_extension(&grid.output).unwrap_or(Format::Raw);
+    let layout = VolumeLayout {
+        format,
+        shape,
+        element: grid.element.into(),
+        order: ByteOrder::Little,
+        fortran: false,
+        spacing: Some(grid.spacing),
+        origin: [0.0; 3],
+        name: "wave_speed".to_owned(),
+    };
+    ensure!(
+        layout.element != Element::F16,
+        "f2 loses digits that wave speeds need: use --element f4, f8 or i2"
+    );
+    // Formats with another axis slowest take slabs across planes: those are cut from the whole.
+    let across = matches!(format, Format::Vti | Format::Rsf).then(|| sampler.planes(0, shape[0]));
+    let region = |start: [usize; 3], size: [usize; 3]| {
+        let [a, b] = [start, [start[0] + size[0], start[1] + size[1], start[2] + size[2]]];
+        Ok(match &across {
+            Some(whole) => whole.slice(s![a[0]..b[0], a[1]..b[1], a[2]..b[2]]).to_owned(),
+            None => sampler.planes(start[0], size[0]),
+        })
+    };
+    write(&grid.output, &layout, region, |_| true)?;
     let [nx, ny, nz] = shape;
     println!("{}: shape ({nx}, {ny}, {nz})", grid.output.display());
     Ok(())

@@ -1,20 +1,18 @@
 //! `temblor run`: a run file to traces.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use temblor_backend::Backend;
 use temblor_solver::{Control, Shot, Survey};
 
 use crate::args::{BackendArgs, RunFileArg};
-use crate::backends;
-use crate::exit::Code;
 use crate::output::report::{Report, Run, resident};
 use crate::output::{Fingerprint, Opened, Outputs, Start};
 use crate::preflight::Facts;
 use crate::progress::Shown;
 use crate::runfile::Job;
+use crate::{backends, stop};
 
 /// Steps between health checks: each reads the fields once, so this costs half a per cent.
 const HEALTH_EVERY: u64 = 100;
@@ -66,7 +64,7 @@ pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         _ => Start::Fresh,
     };
     // Before the first file, so that no signal finds files without a handler.
-    let stop = stop_on_ctrl_c();
+    let stop = stop::on_ctrl_c("stopping after this chunk of steps; once more to stop at once");
     let mut outputs = match Outputs::open(&job.output, &job.survey, &fingerprint, start)? {
         Opened::Ready(outputs) => outputs,
         Opened::NothingToDo => {
@@ -198,22 +196,8 @@ fn fingerprint(job: &Job, backend: &dyn Backend, facts: &Facts) -> Fingerprint {
     }
     print.add("receivers", &receivers.finalize());
     let snapshots = job.output.snapshots.as_ref().map(|(spec, format, _)| (spec, format));
-    print.add("output", &(job.output.format, job.output.per_shot(), snapshots));
+    let output = &job.output;
+    let dialect = (output.byte_order, output.sample_format.name(), output.revision);
+    print.add("output", &(output.format, dialect, output.per_shot(), snapshots));
     print
-}
-
-/// The flag that Ctrl-C, SIGTERM and SIGHUP set; the second one ends the process at once.
-fn stop_on_ctrl_c() -> Arc<AtomicBool> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let set = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(Code::Interrupted as u8));
-        }
-        eprintln!("stopping after this chunk of steps; once more to stop at once");
-    });
-    if let Err(error) = set {
-        tracing::warn!("Ctrl-C will not stop cleanly: {error}");
-    }
-    stop
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use ndarray::{Array2, Axis};
-use temblor_io::Volume;
-use temblor_io::segy::{SegyOptions, SegyReader};
+use temblor_io::{Format, Traces, Volume};
 
+use super::io::{Kind as FileKind, usual_kind};
 use super::volume_args::bad_input;
 use super::volume_args::{VolumeArgs, parse_spacing};
 use crate::picture::{
@@ -31,12 +31,13 @@ pub enum Kind {
     about = "Draw a gather, a model or a snapshot as PNG",
     after_help = "Examples:\n  \
         temblor show shot.sgy\n  \
+        temblor show line.su\n  \
         temblor show survey.sgy --shot 3 --style wiggle --trace-range 1:200\n  \
         temblor show vp.npy --spacing 25 -o vp.png\n  \
         temblor show vp.bin --shape 676,676,210 --spacing 20 --slice z=60"
 )]
 pub struct ShowArgs {
-    /// SEG-Y, npy or raw file
+    /// SEG-Y, SU, RSF, npy, VTI or raw file
     pub file: PathBuf,
     /// Picture to write; the file's name with .png if absent
     #[arg(short, long, value_name = "PNG")]
@@ -56,10 +57,10 @@ pub struct ShowArgs {
     /// Slice of a volume, by node: x=10, y=3 or z=0 (default: the middle of y)
     #[arg(long, value_name = "AXIS=NODE", value_parser = parse_slice)]
     pub slice: Option<(usize, usize)>,
-    /// Node spacing of a volume, m: one number or hx,hy,hz
+    /// Node spacing of a volume, m, instead of the file's: one number or hx,hy,hz
     #[arg(long, value_name = "M", value_parser = parse_spacing)]
     pub spacing: Option<[f64; 3]>,
-    /// Time between samples of an npy or raw seismogram, ms
+    /// Time between samples of a seismogram, ms, instead of the file's
     #[arg(long, value_name = "MS")]
     pub dt_ms: Option<f64>,
     /// Field record (FFID) to draw; the file's first if absent
@@ -94,14 +95,16 @@ pub fn run(args: &ShowArgs) -> Result<()> {
 
 fn draw(args: &ShowArgs, output: &Path) -> Result<Image> {
     ensure!(output != args.file, "the picture would replace {}: give -o", args.file.display());
-    if is_segy(args) {
-        ensure!(
-            args.kind.is_none_or(|kind| kind == Kind::Seismogram),
-            "SEG-Y files are drawn as seismograms: leave --kind out"
-        );
-        return draw_segy(args);
+    let format = args.volume.identify(&args.file)?.format;
+    let traces = match args.kind {
+        Some(Kind::Seismogram) => !matches!(format, Format::Npy | Format::Raw),
+        Some(_) => false,
+        None => usual_kind(&args.file, format) == FileKind::Traces,
+    };
+    if traces {
+        return draw_gather(args, format);
     }
-    let volume = args.volume.open(&args.file)?;
+    let volume = args.volume.open(&args.file, args.spacing)?;
     let kind = match args.kind {
         Some(kind) => kind,
         None => guess_kind(args, &volume)?,
@@ -109,19 +112,6 @@ fn draw(args: &ShowArgs, output: &Path) -> Result<Image> {
     match kind {
         Kind::Seismogram => draw_traces(args, &volume),
         Kind::Model | Kind::Snapshot => draw_slice(args, &volume, kind),
-    }
-}
-
-/// By name; a file that says nothing by its name and is given no shape is tried as SEG-Y.
-fn is_segy(args: &ShowArgs) -> bool {
-    let extension = args.file.extension().map(std::ffi::OsStr::to_ascii_lowercase);
-    match extension.as_ref().and_then(|e| e.to_str()) {
-        Some("sgy" | "segy" | "seg") => true,
-        Some("npy" | "bin" | "raw" | "f32") => false,
-        _ => {
-            args.volume.shape.is_none()
-                && SegyReader::open(&args.file, &SegyOptions::default()).is_ok()
-        }
     }
 }
 
@@ -138,7 +128,7 @@ fn guess_kind(args: &ShowArgs, volume: &Volume) -> Result<Kind> {
     })?;
     Ok(match (positive, volume.stored_shape().len()) {
         (true, _) => Kind::Model,
-        (false, 2) if args.spacing.is_none() => Kind::Seismogram,
+        (false, 2) if volume.spacing().is_none() => Kind::Seismogram,
         (false, _) => Kind::Snapshot,
     })
 }
@@ -150,39 +140,66 @@ fn title(args: &ShowArgs, what: &str) -> String {
     })
 }
 
-fn draw_segy(args: &ShowArgs) -> Result<Image> {
-    let reader = SegyReader::open(&args.file, &SegyOptions::default())?;
+/// Traces of SEG-Y and SU by shots, of RSF as they come.
+fn draw_gather(args: &ShowArgs, format: Format) -> Result<Image> {
+    let mut options = args.volume.trace_options(args.dt_ms.map(|ms| ms / 1e3));
+    options.format = Some(format);
+    let file = Traces::open(&args.file, &options)?;
+    for warning in file.warnings() {
+        tracing::warn!("{}: {warning}", args.file.display());
+    }
     let mut shots: Vec<i32> = Vec::new();
-    reader.find(|_, raw| {
-        let shot = raw.i32(9);
+    let mut of_trace = Vec::new();
+    for trace in 0..file.traces() {
+        let Some(header) = file.header(trace)? else { break };
+        let shot = header.i32(9);
         if shots.last() != Some(&shot) && !shots.contains(&shot) {
             shots.push(shot);
         }
-        false
-    })?;
-    let first = *shots.first().context("the file has no traces")?;
-    let shot = args.shot.unwrap_or(first);
+        of_trace.push(shot);
+    }
     ensure!(
-        shots.contains(&shot),
-        "{} has no shot {shot}: its field records are {}",
+        args.shot.is_none() || file.has_headers(),
+        "--shot needs trace headers: use SEG-Y or SU, or --trace-range"
+    );
+    let shot = args.shot.or(shots.first().copied());
+    ensure!(
+        shot.is_none_or(|shot| shots.contains(&shot)),
+        "{} has no shot {}: its field records are {}",
         args.file.display(),
+        shot.unwrap_or(0),
         listed(&shots)
     );
-    let traces = reader.find(|_, raw| raw.i32(9) == shot)?;
+    let wanted = |trace: &u64| match (shot, usize::try_from(*trace)) {
+        (Some(shot), Ok(trace)) => of_trace.get(trace) == Some(&shot),
+        _ => true,
+    };
+    let traces: Vec<u64> = (0..file.traces()).filter(wanted).collect();
+    ensure!(!traces.is_empty(), "{} has no traces", args.file.display());
     let (from, to) = chosen(args, traces.len())?;
     let traces = &traces[from..to];
-    let mut samples = Array2::<f32>::zeros((traces.len(), reader.samples()));
-    let mut headers = Vec::with_capacity(traces.len());
-    for (mut row, &trace) in samples.rows_mut().into_iter().zip(traces) {
-        row.assign(&ndarray::Array1::from(reader.samples_of(trace)?));
-        headers.push(reader.header(trace)?.decode());
+    let mut samples = Array2::<f32>::zeros((traces.len(), file.samples()));
+    let (mut receivers, mut start) = (Vec::new(), file.start());
+    for (n, (mut row, &trace)) in samples.rows_mut().into_iter().zip(traces).enumerate() {
+        // Traces of SEG-Y may be shorter than the longest.
+        for (to, value) in row.iter_mut().zip(file.samples_of(trace)?) {
+            *to = value;
+        }
+        if let Some(header) = file.geometry(trace)? {
+            receivers.push(header.receiver);
+            start = if n == 0 { header.delay } else { start };
+        }
     }
-    let receivers: Vec<_> = headers.iter().map(|header| header.receiver).collect();
-    let horizontal = Horizontal::of_receivers(&receivers, from as u64 + 1);
-    let what =
-        if shots.len() > 1 { format!("shot {shot} of {}", shots.len()) } else { String::new() };
-    let interval = Some(reader.sample_interval()).filter(|&dt| dt > 0.0);
-    gather(args, &what, &samples, headers[0].delay, interval, horizontal)
+    let horizontal = if receivers.len() == traces.len() {
+        Horizontal::of_receivers(&receivers, from as u64 + 1)
+    } else {
+        Horizontal::Number(from as u64 + 1, to as u64)
+    };
+    let what = match shot {
+        Some(shot) if shots.len() > 1 => format!("shot {shot} of {}", shots.len()),
+        _ => String::new(),
+    };
+    gather(args, &what, &samples, start, file.sample_interval(), horizontal)
 }
 
 fn listed(shots: &[i32]) -> String {
@@ -208,7 +225,7 @@ fn draw_traces(args: &ShowArgs, volume: &Volume) -> Result<Image> {
         "a seismogram has two axes (trace, time), {} has three: use --kind snapshot and --slice",
         args.file.display()
     );
-    ensure!(args.shot.is_none(), "--shot needs trace headers: use SEG-Y, or --trace-range");
+    ensure!(args.shot.is_none(), "--shot needs trace headers: use SEG-Y or SU, or --trace-range");
     let (from, to) = chosen(args, traces)?;
     let values = volume.read_region([from, 0, 0], [to - from, 1, samples])?;
     let values = values.index_axis_move(Axis(1), 0);
@@ -264,12 +281,15 @@ fn draw_slice(args: &ShowArgs, volume: &Volume, kind: Kind) -> Result<Image> {
     let (across, down) = [(1, 2), (0, 2), (0, 1)][axis];
     let direction = |a: usize| Direction {
         name: ["Distance x", "Distance y", "Depth"][a].to_owned(),
-        origin: 0.0,
-        spacing: args.spacing.map(|h| h[a]),
+        origin: volume.origin().map_or(0.0, |o| o[a]),
+        spacing: volume.spacing().map(|h| h[a]),
     };
-    let slice = match args.spacing {
+    let slice = match volume.spacing() {
         _ if shape[1] == 1 && axis == 1 => String::new(),
-        Some(h) => format!("{} = {} m", names[axis], node as f64 * h[axis]),
+        Some(h) => {
+            let origin = volume.origin().map_or(0.0, |o| o[axis]);
+            format!("{} = {} m", names[axis], origin + node as f64 * h[axis])
+        }
         None => format!("{} = node {node}", names[axis]),
     };
     let picture = Section {
@@ -323,7 +343,7 @@ fn parse_slice(text: &str) -> Result<(usize, usize), String> {
     Ok((axis, node.trim().parse().map_err(|_| help())?))
 }
 
-fn parse_range(text: &str) -> Result<(usize, usize), String> {
+pub(super) fn parse_range(text: &str) -> Result<(usize, usize), String> {
     let parsed = text
         .split_once([':', '-'])
         .and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)))

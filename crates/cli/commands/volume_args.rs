@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::exit::Failure;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use temblor_io::{ByteOrder, Element, Volume, VolumeFormat, VolumeOptions};
+use temblor_io::segy::{HeaderMap, SampleFormat, SegyOptions};
+use temblor_io::{ByteOrder, Element, Format, Identity, TraceOptions, Volume, VolumeOptions};
 
 /// An error of a command whose own checks are all of its input; those of `temblor_io` keep their
 /// kind.
@@ -63,18 +64,57 @@ impl From<OrderName> for ByteOrder {
     }
 }
 
-/// How to read a raw file.
+/// File formats by their short names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatName {
+    /// SEG-Y.
+    Segy,
+    /// Seismic Un*x.
+    Su,
+    /// Madagascar.
+    Rsf,
+    /// NumPy.
+    Npy,
+    /// VTK image data.
+    Vti,
+    /// Numbers alone.
+    Raw,
+    /// Points, as text.
+    Csv,
+    /// Points and relations, Shell's columns.
+    Sps,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Segy => Self::Segy,
+            FormatName::Su => Self::Su,
+            FormatName::Rsf => Self::Rsf,
+            FormatName::Npy => Self::Npy,
+            FormatName::Vti => Self::Vti,
+            FormatName::Raw => Self::Raw,
+            FormatName::Csv => Self::Csv,
+            FormatName::Sps => Self::Sps,
+        }
+    }
+}
+
+/// How to read a file that does not say it, or says it wrongly.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Raw files")]
+#[command(next_help_heading = "Reading the file")]
 pub struct VolumeArgs {
+    /// Format to read [default: by content, then by name]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<FormatName>,
     /// Shape as nx,ny,nz, or nx,nz; needed for raw files
     #[arg(long, value_parser = parse_shape, value_name = "NX,NY,NZ")]
     pub shape: Option<[usize; 3]>,
     /// Element type of a raw file
     #[arg(long, value_enum, default_value = "f4")]
     pub raw_element: Option<ElementName>,
-    /// Byte order of a raw file
-    #[arg(long, value_enum, default_value = "little")]
+    /// Byte order to read [default: found; little for raw files]
+    #[arg(long, value_enum)]
     pub byte_order: Option<OrderName>,
     /// The raw file has x fastest instead of z
     #[arg(long)]
@@ -82,36 +122,104 @@ pub struct VolumeArgs {
     /// Bytes before the first element of a raw file
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     pub skip: u64,
+    /// SEG-Y: sample format instead of the file's: ibm, ieee, f8, i2, ..
+    #[arg(long, value_name = "FORMAT", value_parser = parse_sample_format)]
+    pub segy_samples: Option<SampleFormat>,
+    /// SEG-Y: places of header fields that are not the standard's, such as iline=9,cdpx=73:f4
+    #[arg(long, value_name = "NAME=BYTE[:TYPE],..", value_parser = parse_header_map)]
+    pub header_map: Option<HeaderMap>,
+    /// SEG-Y: read the whole traces of a file that is cut short
+    #[arg(long)]
+    pub allow_truncated: bool,
 }
 
 impl VolumeArgs {
-    /// Opens a volume, npy or raw.
+    /// How to read a volume; `spacing` overrides the file's.
+    #[must_use]
+    pub fn options(&self, spacing: Option<[f64; 3]>) -> VolumeOptions {
+        VolumeOptions {
+            format: self.format.map(Format::from),
+            shape: self.shape,
+            element: self.raw_element.map(Element::from).unwrap_or_default(),
+            order: self.byte_order.map(ByteOrder::from),
+            fortran: self.x_fastest,
+            header_bytes: self.skip,
+            spacing,
+            segy: self.segy(),
+        }
+    }
+
+    fn segy(&self) -> SegyOptions {
+        SegyOptions {
+            format: self.segy_samples,
+            fields: self.header_map.clone().unwrap_or_default(),
+            allow_truncated: self.allow_truncated,
+            ..SegyOptions::default()
+        }
+    }
+
+    /// How to read traces; `interval`, s, overrides the file's.
+    #[must_use]
+    pub fn trace_options(&self, interval: Option<f64>) -> TraceOptions {
+        TraceOptions {
+            format: self.format.map(Format::from),
+            order: self.byte_order.map(ByteOrder::from),
+            interval,
+            raw: self.options(None),
+            segy: self.segy(),
+        }
+    }
+
+    /// What a file is, as told or as found.
+    ///
+    /// # Errors
+    /// As [`temblor_io::identify()`].
+    pub fn identify(&self, path: &Path) -> Result<Identity> {
+        Ok(match self.format {
+            Some(format) => Identity { format: format.into(), warnings: Vec::new() },
+            None => temblor_io::identify(path)?,
+        })
+    }
+
+    /// Opens a volume; `spacing` overrides the file's, and doubts go to the log.
     ///
     /// # Errors
     /// As [`Volume::open`].
-    pub fn open(&self, path: &Path) -> Result<Volume> {
-        let npy = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
-        let options = VolumeOptions {
-            format: npy.then_some(VolumeFormat::Npy),
-            shape: self.shape,
-            element: self.raw_element.map(Element::from).unwrap_or_default(),
-            order: self.byte_order.map(ByteOrder::from).unwrap_or_default(),
-            fortran: self.x_fastest,
-            header_bytes: self.skip,
-        };
-        match Volume::open(path, &options) {
-            Err(_) if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("vti")) => {
-                bail!("{}: vti files are written, not read: use npy", path.display())
-            }
+    pub fn open(&self, path: &Path, spacing: Option<[f64; 3]>) -> Result<Volume> {
+        match Volume::open(path, &self.options(spacing)) {
             Err(temblor_io::Error::Invalid { what, .. }) if what == "the shape" => {
                 bail!(
-                    "{} is not npy, so its shape must be given: --shape nx,ny,nz (z fastest)",
+                    "{} does not say its shape: give --shape nx,ny,nz (z fastest)",
                     path.display()
                 )
             }
-            other => Ok(other?),
+            Ok(volume) => {
+                for warning in volume.warnings() {
+                    tracing::warn!("{}: {warning}", path.display());
+                }
+                Ok(volume)
+            }
+            Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Reads `ibm`, `ieee` or the standard's code of a sample format.
+///
+/// # Errors
+/// What to give instead.
+pub fn parse_sample_format(text: &str) -> Result<SampleFormat, String> {
+    let text = text.to_ascii_lowercase();
+    let coded = || text.parse().ok().and_then(SampleFormat::from_code);
+    let format = SampleFormat::from_name(&text).or_else(coded);
+    format.ok_or_else(|| {
+        "give ibm, ieee, f8, i1, i2, i3, i4, i8, u1, u2, u3, u4, u8, or the standard's code"
+            .to_owned()
+    })
+}
+
+fn parse_header_map(text: &str) -> Result<HeaderMap, String> {
+    text.parse().map_err(|error: temblor_io::Error| error.to_string())
 }
 
 /// Reads `801,1,187`, `801x1x187` or, in 2-D, `801,187`.

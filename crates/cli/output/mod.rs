@@ -6,7 +6,6 @@
 
 mod journal;
 mod leftovers;
-mod npy_rows;
 mod picture;
 pub mod report;
 mod trace_file;
@@ -15,7 +14,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use temblor_backend::HostArray;
-use temblor_io::{AtomicFile, atomic, npy, vti};
+use temblor_io::{AtomicFile, Element, Format, atomic, npy, vti};
 use temblor_solver::{BoxError, Gather, Shot, Sink, Snapshot, Survey};
 
 use crate::exit::Failure;
@@ -182,13 +181,13 @@ impl Sink for Outputs {
         // First, so that a shot that the journal calls finished has its picture.
         self.draw(shot, gather)?;
         if let Some(growing) = &mut self.growing {
-            growing.append(&self.geometry, shot, gather)?;
+            growing.append(shot, gather)?;
             growing.sync()?;
         } else {
             let path = file_of(&self.spec, shot.id);
             let part = part_of(&path);
             let mut file = TraceFile::create(&part, &self.geometry, shot.receivers.len())?;
-            file.append(&self.geometry, shot, gather)?;
+            file.append(shot, gather)?;
             file.finish()?;
             atomic::rename_durably(&part, &path)?;
         }
@@ -202,7 +201,7 @@ impl Sink for Outputs {
         let path = path.with_extension(format!("unstable{}.{suffix}", shot.id));
         let part = part_of(&path);
         let mut file = TraceFile::create(&part, &self.geometry, shot.receivers.len())?;
-        file.append(&self.geometry, shot, gather)?;
+        file.append(shot, gather)?;
         file.finish()?;
         atomic::rename_durably(&part, &path)?;
         tracing::warn!(
@@ -232,6 +231,13 @@ impl Sink for Outputs {
                         writer.write_planes(&values.view())?;
                         writer.finish()?;
                     }
+                }
+            }
+            SnapshotFormat::Rsf => {
+                let path = folder.join(name + ".rsf");
+                match &snapshot.values {
+                    HostArray::F32(values) => write_rsf(&path, snapshot, &values.view())?,
+                    HostArray::F64(values) => write_rsf(&path, snapshot, &values.view())?,
                 }
             }
             SnapshotFormat::Vti => {
@@ -275,6 +281,29 @@ impl Sink for Outputs {
         }
         Ok(Some(Box::new(file)))
     }
+}
+
+fn write_rsf<R: temblor_io::Real>(
+    path: &Path,
+    snapshot: &Snapshot,
+    values: &ndarray::ArrayView3<'_, R>,
+) -> temblor_io::Result<()> {
+    let (nx, ny, nz) = values.dim();
+    let layout = temblor_io::volume::VolumeLayout {
+        format: Format::Rsf,
+        shape: [nx, ny, nz],
+        element: if size_of::<R>() > 4 { Element::F64 } else { Element::F32 },
+        order: temblor_io::ByteOrder::Little,
+        fortran: false,
+        spacing: Some(snapshot.spacing),
+        origin: snapshot.origin,
+        name: "pressure".into(),
+    };
+    let region = |a: [usize; 3], n: [usize; 3]| {
+        let end = [a[0] + n[0], a[1] + n[1], a[2] + n[2]];
+        Ok(values.slice(ndarray::s![a[0]..end[0], a[1]..end[1], a[2]..end[2]]).to_owned())
+    };
+    temblor_io::volume::write(path, &layout, region, |_| true)
 }
 
 fn write_vti(

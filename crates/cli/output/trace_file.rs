@@ -1,62 +1,74 @@
-//! A file of traces in either format, with the geometry that goes into its headers.
+//! A file of traces in any format, with the geometry that goes into its headers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+
+use ndarray::ArrayView1;
 
 use temblor_backend::ElementType;
 use temblor_backend::tables::TraceSamples;
-use temblor_io::Element;
-use temblor_io::segy::{SegyHeader, SegyWriter, TraceHeader, coordinate_scalar};
+use temblor_io::segy::{TraceHeader, WordOrder, coordinate_scalar, coordinate_storage};
+use temblor_io::trace_writer::HeaderOf;
+use temblor_io::{Element, Format, Real, TraceLayout, TraceWriter};
 use temblor_solver::{BoxError, Gather, Shot, Survey};
 
-use super::npy_rows::NpyRows;
 use crate::exit::Failure;
-use crate::runfile::{OutputSpec, TraceFormat};
+use crate::runfile::OutputSpec;
 
 /// What all trace files of a run share.
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
-    format: TraceFormat,
-    header: SegyHeader,
-    element: Element,
-    samples: usize,
+    layout: TraceLayout,
     /// Traces of all shots together.
     pub(super) all_traces: usize,
 }
 
 impl Geometry {
     pub(super) fn new(spec: &OutputSpec, survey: &Survey) -> Self {
-        let mut header = SegyHeader::new(survey.spec.interval, survey.samples());
-        header.text = text(survey);
         let count = survey.shots[0].receivers.len();
         let equal = survey.shots.iter().all(|shot| shot.receivers.len() == count);
-        header.traces_per_record = if equal { count } else { 0 };
-        header.coordinate_scalar = coordinate_scalar(&coordinates(survey));
-        let element = match survey.element() {
+        let all_traces = survey.shots.iter().map(|shot| shot.receivers.len()).sum();
+        let interval = Some(survey.spec.interval);
+        let mut layout = TraceLayout::new(spec.format, survey.samples(), interval, 0);
+        layout.traces_per_shot = if equal { count } else { 0 };
+        layout.element = match survey.element() {
             ElementType::F32 => Element::F32,
             ElementType::F64 => Element::F64,
         };
-        Self {
-            format: spec.format,
-            header,
-            element,
-            samples: survey.samples(),
-            all_traces: survey.shots.iter().map(|shot| shot.receivers.len()).sum(),
+        layout.order = spec.byte_order.unwrap_or_default();
+        layout.text = text(survey);
+        let coordinates = coordinates(survey);
+        if spec.format == Format::Segy {
+            // Where no scalar is fine enough, as in ultrasound, each trace has doubles besides.
+            let storage = coordinate_storage(&coordinates);
+            layout.coordinate_scalar = storage.scalar;
+            layout.segy.trace_extensions = storage.extended.into();
+        } else {
+            layout.coordinate_scalar = coordinate_scalar(&coordinates);
         }
+        layout.segy.format = spec.sample_format;
+        layout.segy.revision = spec.revision;
+        layout.segy.order = spec.byte_order.map(WordOrder::from).unwrap_or_default();
+        Self { layout, all_traces }
+    }
+
+    /// The layout of a file of that many traces.
+    fn layout(&self, traces: usize) -> TraceLayout {
+        TraceLayout { traces: traces as u64, ..self.layout.clone() }
     }
 
     /// Whether the format can hold the traces.
     pub(super) fn check(&self, path: &Path) -> Result<(), Failure> {
-        if self.format == TraceFormat::Npy {
-            return Ok(());
-        }
-        if self.header.coordinate_scalar.is_none() {
+        let headers = matches!(self.layout.format, Format::Segy | Format::Su);
+        let extended = self.layout.segy.trace_extensions > 0;
+        if headers && !extended && self.layout.coordinate_scalar.is_none() {
             return Err(Failure::BadInput(format!(
-                "{}: coordinates beyond 2,147,483 km do not fit SEG-Y: write npy",
-                path.display()
+                "{}: coordinates beyond 2,147,483 km do not fit {}: write RSF or npy",
+                path.display(),
+                self.layout.format.name()
             )));
         }
-        self.header.check(path).map_err(Failure::input)
+        self.layout(self.all_traces).check(path).map_err(Failure::input)
     }
 }
 
@@ -114,10 +126,7 @@ fn boundaries(survey: &Survey) -> String {
 
 /// A growing file of traces.
 #[derive(Debug)]
-pub(super) enum TraceFile {
-    Segy(Box<SegyWriter>),
-    Npy(NpyRows, PathBuf),
-}
+pub(super) struct TraceFile(TraceWriter);
 
 impl TraceFile {
     /// Starts a file for `traces` traces.
@@ -126,65 +135,49 @@ impl TraceFile {
         geometry: &Geometry,
         traces: usize,
     ) -> Result<Self, BoxError> {
-        Ok(match geometry.format {
-            TraceFormat::Segy => Self::Segy(Box::new(SegyWriter::create(path, &geometry.header)?)),
-            TraceFormat::Npy => {
-                let rows = NpyRows::create(path, geometry.element, traces, geometry.samples);
-                Self::Npy(rows.map_err(|e| named(path, &e))?, path.to_owned())
-            }
-        })
+        Ok(Self(TraceWriter::create(path, &geometry.layout(traces))?))
     }
 
     /// Goes on with a file of all shots after `done` traces.
     pub(super) fn resume(path: &Path, geometry: &Geometry, done: u64) -> Result<Self, BoxError> {
-        Ok(match geometry.format {
-            TraceFormat::Segy => {
-                Self::Segy(Box::new(SegyWriter::resume(path, &geometry.header, done)?))
-            }
-            TraceFormat::Npy => {
-                let (traces, samples) = (geometry.all_traces, geometry.samples);
-                let rows = NpyRows::resume(path, geometry.element, traces, samples, done);
-                Self::Npy(rows.map_err(|e| named(path, &e))?, path.to_owned())
-            }
-        })
+        let layout = geometry.layout(geometry.all_traces);
+        Ok(Self(TraceWriter::resume(path, &layout, done)?))
     }
 
     /// Appends a shot's traces.
-    pub(super) fn append(
-        &mut self,
-        geometry: &Geometry,
-        shot: &Shot,
-        gather: &Gather,
-    ) -> Result<(), BoxError> {
-        match self {
-            Self::Npy(rows, path) => rows.append(&gather.samples).map_err(|e| named(path, &e))?,
-            Self::Segy(writer) => {
-                let mut trace = vec![0.0_f32; geometry.samples];
-                for n in 0..shot.receivers.len() {
-                    match &gather.samples {
-                        TraceSamples::F32(all) => {
-                            trace.iter_mut().zip(all.row(n)).for_each(|(to, &v)| *to = v);
-                        }
-                        TraceSamples::F64(all) => {
-                            #[expect(clippy::cast_possible_truncation, reason = "SEG-Y singles")]
-                            trace.iter_mut().zip(all.row(n)).for_each(|(to, &v)| *to = v as f32);
-                        }
-                    }
-                    writer.write_trace(&trace_header(shot, n), &trace)?;
-                }
+    pub(super) fn append(&mut self, shot: &Shot, gather: &Gather) -> Result<(), BoxError> {
+        for n in 0..shot.receivers.len() {
+            let header = trace_header(shot, n);
+            match &gather.samples {
+                TraceSamples::F32(all) => self.write(&header, &all.row(n))?,
+                TraceSamples::F64(all) => self.write(&header, &all.row(n))?,
             }
         }
         Ok(())
     }
 
-    pub(super) fn sync(&mut self) -> Result<(), BoxError> {
-        match self {
-            Self::Segy(writer) => Ok(writer.sync()?),
-            Self::Npy(rows, path) => rows.sync().map_err(|e| named(path, &e)),
+    fn write<R: Real>(
+        &mut self,
+        header: &TraceHeader,
+        samples: &ArrayView1<'_, R>,
+    ) -> Result<(), BoxError> {
+        let header = HeaderOf::Decoded(header);
+        match samples.as_slice() {
+            Some(samples) => self.0.write(header, samples)?,
+            None => self.0.write(header, &samples.to_vec())?,
         }
+        Ok(())
+    }
+
+    pub(super) fn sync(&mut self) -> Result<(), BoxError> {
+        Ok(self.0.sync()?)
     }
 
     pub(super) fn finish(mut self) -> Result<(), BoxError> {
+        let lost = self.0.losses().saturated;
+        if lost > 0 {
+            tracing::warn!("{lost} samples were beyond the range of the SEG-Y sample format");
+        }
         self.sync()
     }
 }
@@ -199,11 +192,4 @@ fn trace_header(shot: &Shot, receiver: usize) -> TraceHeader {
         receiver: shot.receivers[receiver],
         ..TraceHeader::default()
     }
-}
-
-fn named(path: &Path, error: &std::io::Error) -> BoxError {
-    let full =
-        matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
-    let remedy = if full { "; free some space, then --resume" } else { "" };
-    format!("cannot write {}: {error}{remedy}", path.display()).into()
 }

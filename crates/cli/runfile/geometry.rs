@@ -12,17 +12,19 @@ use temblor_solver::{Shot, Source};
 use super::OneOrMany;
 use super::schema::{
     LineTable, OutsidePolicy, PointGridTable, ReceiverTable, RunFile, ShotTable, SourceTable,
-    Spread,
+    Spread, SpsTable,
 };
+use super::survey;
 use crate::exit::Failure;
 
-/// The four ways to say where points are; what is given is taken in this order.
+/// The five ways to say where points are; what is given is taken in this order.
 struct Places<'a> {
     key: &'a str,
     positions: &'a [[f64; 3]],
     line: Option<&'a OneOrMany<LineTable>>,
     grid: Option<&'a OneOrMany<PointGridTable>>,
     csv: Option<&'a PathBuf>,
+    sps: Option<&'a SpsTable>,
 }
 
 macro_rules! places {
@@ -33,12 +35,13 @@ macro_rules! places {
             line: $table.line.as_ref(),
             grid: $table.grid.as_ref(),
             csv: $table.csv.as_ref(),
+            sps: $table.sps.as_ref(),
         }
     };
 }
 
 impl Places<'_> {
-    fn points(&self, folder: &Path) -> anyhow::Result<Vec<[f64; 3]>> {
+    fn points(&self, folder: &Path, notes: &mut Vec<String>) -> anyhow::Result<Vec<[f64; 3]>> {
         let mut points = self.positions.to_vec();
         for line in self.line.map_or(&[][..], |lines| &lines.0) {
             self.check_count([line.count, 1, 1])?;
@@ -64,13 +67,18 @@ impl Places<'_> {
         if let Some(csv) = self.csv {
             points.extend(csv_points::read(folder.join(csv)).map_err(Failure::input)?);
         }
+        if let Some(table) = self.sps {
+            let survey = survey::open(table, folder, notes)?;
+            let named = if self.key == "receivers" { survey.receivers() } else { survey.sources() };
+            points.extend(named?.iter().map(|point| point.position(survey.datum)));
+        }
         if let Some(bad) = points.iter().find(|p| p.iter().any(|v| !v.is_finite())) {
             let message = format!("[{}] has a point at {bad:?}: give finite metres", self.key);
             return Err(Failure::input(message).into());
         }
         if points.is_empty() {
             return Err(Failure::input(format!(
-                "[{}] names no point: give positions, line, grid or csv",
+                "[{}] names no point: give positions, line, grid, csv or sps",
                 self.key
             ))
             .into());
@@ -123,12 +131,12 @@ pub fn shots(
 ) -> anyhow::Result<Vec<Shot>> {
     let sources = match (&file.source, &file.shots) {
         (Some(source), None) => {
-            vec![together(&source.0, "source", folder)?]
+            vec![together(&source.0, "source", folder, notes)?]
         }
         (None, Some(shots)) => {
             let mut all = Vec::new();
             for table in &shots.0 {
-                all.extend(separate(table, folder)?);
+                all.extend(separate(table, folder, notes)?);
             }
             all
         }
@@ -142,7 +150,10 @@ pub fn shots(
             return Err(Failure::input(message).into());
         }
     };
-    let spread = places!("receivers", &file.receivers).points(folder)?;
+    if let Some(relation) = &file.receivers.relation {
+        return survey::shots(file, relation, grid, folder, notes);
+    }
+    let spread = places!("receivers", &file.receivers).points(folder, notes)?;
     let mut fixed: Option<Arc<[[f64; 3]]>> = None;
     let mut shots = Vec::with_capacity(sources.len());
     for (n, sources) in sources.into_iter().enumerate() {
@@ -165,11 +176,16 @@ pub fn shots(
 }
 
 /// Sources that fire in one shot.
-fn together(tables: &[SourceTable], key: &str, folder: &Path) -> anyhow::Result<Vec<Source>> {
+fn together(
+    tables: &[SourceTable],
+    key: &str,
+    folder: &Path,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     for table in tables {
         let wavelet = Arc::new(table.wavelet.open(folder)?);
-        let points = places!(key, table).points(folder)?;
+        let points = places!(key, table).points(folder, notes)?;
         sources.extend(points.into_iter().map(|position| Source {
             position,
             wavelet: Arc::clone(&wavelet),
@@ -180,33 +196,38 @@ fn together(tables: &[SourceTable], key: &str, folder: &Path) -> anyhow::Result<
 }
 
 /// One list of sources per shot.
-fn separate(table: &ShotTable, folder: &Path) -> anyhow::Result<Vec<Vec<Source>>> {
+fn separate(
+    table: &ShotTable,
+    folder: &Path,
+    notes: &mut Vec<String>,
+) -> anyhow::Result<Vec<Vec<Source>>> {
     if !table.sources.is_empty() {
         let places = !table.positions.is_empty()
             || table.line.is_some()
             || table.grid.is_some()
             || table.csv.is_some()
+            || table.sps.is_some()
             || table.wavelet.is_some();
         if places {
             let message = "[[shots]] has `sources` and places or a wavelet of its own: `sources` \
                            holds them both; keep one way";
             return Err(Failure::input(message).into());
         }
-        return Ok(vec![together(&table.sources, "shots.sources", folder)?]);
+        return Ok(vec![together(&table.sources, "shots.sources", folder, notes)?]);
     }
     let Some(wavelet) = &table.wavelet else {
         let message = "[shots] has no wavelet: add wavelet = { kind = \"ricker\", peak_hz = .. }";
         return Err(Failure::input(message).into());
     };
     let wavelet: Arc<Wavelet> = Arc::new(wavelet.open(folder)?);
-    let points = places!("shots", table).points(folder)?;
+    let points = places!("shots", table).points(folder, notes)?;
     let shot =
         |position| vec![Source { position, wavelet: Arc::clone(&wavelet), scale: table.scale }];
     Ok(points.into_iter().map(shot).collect())
 }
 
 /// Leaves out receivers outside the model where that is asked for.
-fn keep(
+pub(super) fn keep(
     table: &ReceiverTable,
     grid: &Grid,
     mut points: Vec<[f64; 3]>,

@@ -7,12 +7,15 @@ pub mod geometry;
 pub mod model;
 mod one_or_many;
 pub mod schema;
+mod survey;
 pub mod wavelet;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use temblor_io::segy::SampleFormat;
+use temblor_io::{ByteOrder, Format};
 use temblor_physics::{Face, Grid, Operator, layers};
 use temblor_solver::{
     FaceSpec, SnapshotPlan, SnapshotSpec, SpeedRange, StepRule, Survey, SurveySpec, WaveSpeed,
@@ -28,23 +31,19 @@ pub use one_or_many::OneOrMany;
 /// Name that stands for the shot's number in `[output] traces`.
 pub const SHOT_PLACEHOLDER: &str = "{id}";
 
-/// File format of traces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TraceFormat {
-    /// SEG-Y revision 1, IEEE floats.
-    Segy,
-    /// `NumPy`, shape (trace, sample).
-    Npy,
-}
-
 /// Where results go; paths are complete.
 #[derive(Debug, Clone)]
 pub struct OutputSpec {
     /// Traces; may hold [`SHOT_PLACEHOLDER`].
     pub traces: PathBuf,
-    /// Their format.
-    pub format: TraceFormat,
+    /// Their format: SEG-Y, SU, RSF or npy.
+    pub format: Format,
+    /// Byte order, if another than usual.
+    pub byte_order: Option<ByteOrder>,
+    /// Sample format of SEG-Y.
+    pub sample_format: SampleFormat,
+    /// Revision of SEG-Y, if one is asked for.
+    pub revision: Option<u8>,
     /// Report, JSON.
     pub report: Option<PathBuf>,
     /// Picture of the first shot's gather, PNG, or of every shot's.
@@ -202,16 +201,29 @@ fn face_spec(face: Face, value: FaceValue) -> anyhow::Result<FaceSpec> {
 
 fn output_spec(table: &OutputTable, folder: &Path) -> anyhow::Result<OutputSpec> {
     let traces = folder.join(&table.traces);
-    let extension = traces.extension().map(|e| e.to_string_lossy().to_lowercase());
-    let format = match extension.as_deref() {
-        Some("sgy" | "segy") => TraceFormat::Segy,
-        Some("npy") => TraceFormat::Npy,
-        _ => {
-            let name = table.traces.display();
-            let message =
-                format!("[output] traces = \"{name}\": the name must end in .sgy, .segy or .npy");
-            return Err(Failure::input(message).into());
-        }
+    let format = Format::of_extension(&traces)
+        .filter(|format| matches!(format, Format::Segy | Format::Su | Format::Rsf | Format::Npy));
+    let Some(format) = format else {
+        let name = table.traces.display();
+        let message = format!(
+            "[output] traces = \"{name}\": the name must end in .sgy, .segy, .su, .rsf or .npy"
+        );
+        return Err(Failure::input(message).into());
+    };
+    let of_segy =
+        [("sample_format", table.sample_format.is_some()), ("revision", table.revision.is_some())];
+    if format != Format::Segy
+        && let Some((key, _)) = of_segy.iter().find(|(_, given)| *given)
+    {
+        let message = format!("[output] {key} belongs to SEG-Y, traces are {}", format.name());
+        return Err(Failure::input(message + ": remove it").into());
+    }
+    let sample_format = match table.sample_format.as_deref() {
+        None => SampleFormat::Ieee,
+        Some(name) => SampleFormat::from_name(name).ok_or_else(|| {
+            let known = SampleFormat::ALL.map(SampleFormat::name).join(", ");
+            Failure::input(format!("[output] sample_format is {name}: give ieee, {known}"))
+        })?,
     };
     let report = table.report.as_ref().map(|report| folder.join(report));
     let picture = table.picture.as_ref().map(|picture| folder.join(picture));
@@ -247,5 +259,16 @@ fn output_spec(table: &OutputTable, folder: &Path) -> anyhow::Result<OutputSpec>
         })
     });
     let checkpoint = checkpoint.transpose()?;
-    Ok(OutputSpec { traces, format, report, picture, snapshots, checkpoint })
+    let (byte_order, revision) = (table.byte_order, table.revision);
+    Ok(OutputSpec {
+        traces,
+        format,
+        byte_order,
+        sample_format,
+        revision,
+        report,
+        picture,
+        snapshots,
+        checkpoint,
+    })
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ndarray::{Array3, s};
+use temblor_io::segy::SegyOptions;
 use temblor_io::{Volume, VolumeFormat, VolumeOptions};
 use temblor_physics::Grid;
 use temblor_solver::{BoxError, WaveSpeed};
@@ -27,10 +28,12 @@ pub struct OpenModel {
 pub fn open(table: &SpeedTable, grid: &Grid, folder: &Path) -> anyhow::Result<OpenModel> {
     let bad = |message: String| Err(Failure::input(format!("[model] vp: {message}")).into());
     let of_files = [
+        ("format", table.format.is_some()),
         ("element", table.element.is_some()),
         ("byte_order", table.byte_order.is_some()),
         ("header_bytes", table.header_bytes.is_some()),
         ("x_fastest", table.x_fastest.is_some()),
+        ("header_map", table.header_map.is_some()),
         ("extrude_y", table.extrude_y.is_some()),
         ("scale", table.scale.is_some()),
     ];
@@ -55,13 +58,24 @@ pub fn open(table: &SpeedTable, grid: &Grid, folder: &Path) -> anyhow::Result<Op
 fn open_file(table: &SpeedTable, path: &Path, grid: &Grid) -> anyhow::Result<OpenModel> {
     let extruded = table.extrude_y.unwrap_or(false);
     let [nx, ny, nz] = grid.shape;
+    let segy = SegyOptions {
+        fields: table
+            .header_map
+            .as_deref()
+            .map(|map| map.parse().map_err(Failure::input))
+            .transpose()?
+            .unwrap_or_default(),
+        ..SegyOptions::default()
+    };
     let options = VolumeOptions {
         shape: Some(if extruded { [nx, 1, nz] } else { grid.shape }),
         element: table.element.unwrap_or_default(),
-        order: table.byte_order.unwrap_or_default(),
+        order: table.byte_order,
         header_bytes: table.header_bytes.unwrap_or(0),
         fortran: table.x_fastest.unwrap_or(false),
-        format: None,
+        format: table.format,
+        spacing: None,
+        segy,
     };
     let volume = Volume::open(path, &options).map_err(|error| {
         let hint = if !extruded && ny > 1 && section_fits(path, &options, [nx, 1, nz]) {
@@ -71,21 +85,27 @@ fn open_file(table: &SpeedTable, path: &Path, grid: &Grid) -> anyhow::Result<Ope
         };
         Failure::input(format!("[model] vp: {error}{hint}"))
     })?;
-    if volume.format() == VolumeFormat::Npy {
+    if volume.format() != VolumeFormat::Raw {
+        // The byte order of traces and of native RSF may have to be told.
+        let own = !matches!(volume.format(), VolumeFormat::Npy | VolumeFormat::Vti);
         let raw_only = [
             ("element", table.element.is_some()),
-            ("byte_order", table.byte_order.is_some()),
+            ("byte_order", table.byte_order.is_some() && !own),
             ("header_bytes", table.header_bytes.is_some()),
             ("x_fastest", table.x_fastest.is_some()),
         ];
         if let Some((key, _)) = raw_only.iter().find(|(_, given)| *given) {
             let message = format!(
-                "[model] vp: {} is npy, which says its own `{key}`; remove the key",
-                path.display()
+                "[model] vp: {} is {}, which says its own `{key}`; remove the key",
+                path.display(),
+                volume.format().name()
             );
             return Err(Failure::input(message).into());
         }
     }
+    let mut notes: Vec<String> =
+        volume.warnings().iter().map(|warning| format!("{}: {warning}", path.display())).collect();
+    notes.extend(misplaced(&volume, grid, extruded));
     let scale = table.scale.unwrap_or(1.0);
     if !(scale.is_finite() && scale > 0.0) {
         let message = format!("[model] vp: scale is {scale}: give a positive number");
@@ -94,7 +114,31 @@ fn open_file(table: &SpeedTable, path: &Path, grid: &Grid) -> anyhow::Result<Ope
     #[expect(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
     let speed = FromFile { volume, ny, extruded, scale: scale as f32 };
     let name = path.display().to_string();
-    Ok(OpenModel { speed: Box::new(speed), name, notes: Vec::new() })
+    Ok(OpenModel { speed: Box::new(speed), name, notes })
+}
+
+/// Where a file says another spacing or origin than the grid; the grid's are taken.
+fn misplaced(volume: &Volume, grid: &Grid, extruded: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    let names = ["x", "y", "z"];
+    let told = |a: usize| volume.shape()[a] > 1 && !(extruded && a == 1);
+    for a in (0..3).filter(|&a| told(a)) {
+        let (own, given) = (volume.spacing().map(|h| h[a]), grid.spacing[a]);
+        if let Some(own) = own.filter(|own| (own - given).abs() > 1e-6 * given) {
+            notes.push(format!(
+                "the model file's spacing along {} is {own} m, [grid] says {given} m: took [grid]",
+                names[a]
+            ));
+        }
+        let (own, given) = (volume.origin().map(|o| o[a]), grid.origin[a]);
+        if let Some(own) = own.filter(|own| (own - given).abs() > 1e-3 * grid.spacing[a]) {
+            notes.push(format!(
+                "the model file begins at {own} m along {}, [grid] at {given} m: took [grid]",
+                names[a]
+            ));
+        }
+    }
+    notes
 }
 
 fn section_fits(path: &Path, options: &VolumeOptions, shape: [usize; 3]) -> bool {

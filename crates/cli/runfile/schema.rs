@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use temblor_io::{ByteOrder, Element};
+use temblor_io::{ByteOrder, Element, Format};
 use temblor_physics::Arithmetic;
 
 use super::one_or_many::OneOrMany;
@@ -62,8 +62,11 @@ pub struct ModelTable {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpeedTable {
-    /// npy, or raw numbers.
+    /// SEG-Y, SU, RSF, npy, VTI or raw numbers.
     pub file: Option<PathBuf>,
+    /// Its format; found from content and name if absent.
+    #[serde(default)]
+    pub format: Option<Format>,
     /// One value everywhere, m/s.
     pub constant: Option<f64>,
     /// Flat layers, downwards.
@@ -80,6 +83,9 @@ pub struct SpeedTable {
     /// Whether x is the fastest axis of a raw file.
     #[serde(default)]
     pub x_fastest: Option<bool>,
+    /// Places of SEG-Y trace header fields that are not the standard's, such as `iline=9`.
+    #[serde(default)]
+    pub header_map: Option<String>,
     /// Whether the file is an (x, z) section to be repeated along y.
     #[serde(default)]
     pub extrude_y: Option<bool>,
@@ -238,6 +244,21 @@ pub struct PointGridTable {
     pub count: [usize; 3],
 }
 
+/// `sps = "file"` or `sps = { file, datum }`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "expected a file name or { file = \"..\", datum = 0.0 }")]
+pub enum SpsTable {
+    /// The file; depths are below sea level.
+    File(PathBuf),
+    /// The file and the level where z is 0.
+    WithDatum {
+        /// The file.
+        file: PathBuf,
+        /// Height of z = 0 above sea level, m.
+        datum: f64,
+    },
+}
+
 /// `[source]`: all positions fire together.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -259,6 +280,9 @@ pub struct SourceTable {
     /// A list of points on disk.
     #[serde(default)]
     pub csv: Option<PathBuf>,
+    /// Points of a survey on disk, in Shell's columns.
+    #[serde(default)]
+    pub sps: Option<SpsTable>,
 }
 
 /// `[shots]`: every position is a shot; or `sources`, which fire together in one.
@@ -283,6 +307,9 @@ pub struct ShotTable {
     /// A list of points on disk.
     #[serde(default)]
     pub csv: Option<PathBuf>,
+    /// Points of a survey on disk, in Shell's columns.
+    #[serde(default)]
+    pub sps: Option<SpsTable>,
     /// Sources of one shot.
     #[serde(default)]
     pub sources: Vec<SourceTable>,
@@ -328,6 +355,12 @@ pub struct ReceiverTable {
     /// A list of points on disk.
     #[serde(default)]
     pub csv: Option<PathBuf>,
+    /// Points of a survey on disk, in Shell's columns.
+    #[serde(default)]
+    pub sps: Option<SpsTable>,
+    /// Relation records: which receivers were live for which shot; needs `sps` here and in `[shots]`.
+    #[serde(default)]
+    pub relation: Option<PathBuf>,
     /// Whether they go along with the shot.
     #[serde(default)]
     pub spread: Spread,
@@ -340,8 +373,14 @@ pub struct ReceiverTable {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputTable {
-    /// Traces: `.sgy`, `.segy` or `.npy`; with `{shot}` in the name, a file per shot.
+    /// Traces: `.sgy`, `.segy`, `.su`, `.rsf` or `.npy`; with `{id}` in the name, a file per shot.
     pub traces: PathBuf,
+    /// Sample format of SEG-Y: `ieee`, `ibm` and so on.
+    pub sample_format: Option<String>,
+    /// Revision of SEG-Y: 0, 1 or 2; 1 unless something needs 2.
+    pub revision: Option<u8>,
+    /// Byte order of SU, RSF, npy and SEG-Y; little endian unless it is SEG-Y.
+    pub byte_order: Option<ByteOrder>,
     /// The report, JSON.
     pub report: Option<PathBuf>,
     /// A picture of the gather, PNG: of the first shot, or with `{id}` in the name of every shot.
@@ -361,6 +400,8 @@ pub enum SnapshotFormat {
     Npy,
     /// VTK image data, for `ParaView`.
     Vti,
+    /// RSF, for Madagascar.
+    Rsf,
 }
 
 /// `[output.snapshots]`

@@ -30,16 +30,8 @@ impl AtomicFile {
     /// # Errors
     /// [`Error::Io`] if the folder cannot be written.
     pub fn create(path: impl AsRef<Path>, needed: Option<u64>) -> Result<Self> {
-        static COUNTER: AtomicU32 = AtomicU32::new(0);
         let path = path.as_ref().to_owned();
-        let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
-            return Err(Error::invalid(&path, "the output path", "a folder", "name a file"));
-        };
-        let mut temporary_name = std::ffi::OsString::from(".");
-        temporary_name.push(name);
-        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-        temporary_name.push(format!(".{}-{count}.tmp", std::process::id()));
-        let temporary = path.with_file_name(temporary_name);
+        let temporary = temporary_name(&path)?;
         let file = File::create(&temporary).map_err(|e| Error::io(&path, "create", needed, e))?;
         let file = Some(BufWriter::with_capacity(BUFFER_BYTES, file));
         Ok(Self { path, temporary, needed, file })
@@ -84,6 +76,64 @@ impl Drop for AtomicFile {
             // Dropping the writer would flush bytes that nobody will read.
             drop(writer.into_parts());
             self.remove_temporary();
+        }
+    }
+}
+
+/// A hidden name in the folder of `path` that no other file of this process has.
+fn temporary_name(path: &Path) -> Result<PathBuf> {
+    static COUNTER: AtomicU32 = AtomicU32::new(0);
+    let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
+        return Err(Error::invalid(path, "the output path", "a folder", "name a file"));
+    };
+    let mut temporary_name = std::ffi::OsString::from(".");
+    temporary_name.push(name);
+    let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+    temporary_name.push(format!(".{}-{count}.tmp", std::process::id()));
+    Ok(path.with_file_name(temporary_name))
+}
+
+/// A temporary name for a writer that opens its file by name; the file is removed again unless
+/// [`PendingName::commit`] is called.
+#[derive(Debug)]
+pub struct PendingName {
+    path: PathBuf,
+    temporary: PathBuf,
+    committed: bool,
+}
+
+impl PendingName {
+    /// A temporary name for what will be `path`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if `path` is a folder.
+    pub fn new(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let temporary = temporary_name(&path)?;
+        Ok(Self { path, temporary, committed: false })
+    }
+
+    /// The name to write to.
+    #[must_use]
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives the file, which its writer has closed and synced, its name.
+    ///
+    /// # Errors
+    /// As [`rename_durably`].
+    pub fn commit(mut self) -> Result<()> {
+        rename_durably(&self.temporary, &self.path)?;
+        self.committed = true;
+        Ok(())
+    }
+}
+
+impl Drop for PendingName {
+    fn drop(&mut self) {
+        if !self.committed {
+            let _ = std::fs::remove_file(&self.temporary);
         }
     }
 }

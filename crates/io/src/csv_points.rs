@@ -2,7 +2,8 @@
 //!
 //! Columns are separated by commas, semicolons, tabs or blanks. A first line of names is optional
 //! and lets columns stand in any order (`x`, `y`, `z` or `depth`; others are ignored; without `y`
-//! it is 0). Without names a line holds x, y, z, or x, z. `#` starts a comment.
+//! it is 0). A name may end in its unit, as in `x_ft`, `x (ft)` or `depth [km]`; m, km and ft are
+//! known. Without names a line holds x, y, z, or x, z, in m. `#` starts a comment.
 
 use std::path::Path;
 
@@ -65,7 +66,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<[f64; 3]>> {
                 let what = format!("`{}` is not a number of metres", cells[column]);
                 return Err(at(what, "use digits and a decimal point"));
             };
-            point[a] = value;
+            point[a] = value * wanted.factors[a];
         }
         points.push(point);
     }
@@ -80,6 +81,8 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<[f64; 3]>> {
 #[derive(Debug, Clone, Copy)]
 struct Columns {
     axes: [Option<usize>; 3],
+    /// From each column's unit to m.
+    factors: [f64; 3],
     /// Columns that a line must have, exactly or at least.
     count: usize,
     exact: bool,
@@ -88,18 +91,31 @@ struct Columns {
 impl Columns {
     fn named(cells: &[&str]) -> std::result::Result<Self, String> {
         let find = |names: &[&str]| {
-            cells.iter().position(|cell| {
-                let cell = cell.trim_matches('"').to_ascii_lowercase();
-                let bare = cell.split(['(', '[']).next().unwrap_or("").trim().to_owned();
-                names.iter().any(|name| bare == *name || bare == format!("{name}_m"))
+            cells.iter().enumerate().find_map(|(column, cell)| {
+                let cell = cell.trim_matches('"').trim().to_ascii_lowercase();
+                let at = cell.find(['(', '[', '_']).unwrap_or(cell.len());
+                let (name, unit) = (cell[..at].trim(), cell[at..].trim());
+                names.contains(&name).then(|| (column, unit.to_owned()))
             })
         };
-        let axes = [find(&["x"]), find(&["y"]), find(&["z", "depth"])];
+        let found = [find(&["x"]), find(&["y"]), find(&["z", "depth"])];
+        let mut factors = [1.0; 3];
+        for (factor, (_, unit)) in
+            factors.iter_mut().zip(&found).filter_map(|(f, c)| Some((f, c.as_ref()?)))
+        {
+            *factor = match unit.trim_matches(['(', ')', '[', ']', '_']) {
+                "" | "m" => 1.0,
+                "km" => 1000.0,
+                "ft" | "feet" => 0.3048,
+                other => return Err(format!("a column in `{other}`; m, km and ft are known")),
+            };
+        }
+        let axes = found.map(|column| column.map(|(column, _)| column));
         if axes[0].is_none() || axes[2].is_none() {
             return Err(format!("no columns x and z in `{}`", cells.join(", ")));
         }
         let count = axes.iter().flatten().max().map_or(0, |last| last + 1);
-        Ok(Self { axes, count, exact: false })
+        Ok(Self { axes, factors, count, exact: false })
     }
 
     fn plain(cells: &[&str]) -> std::result::Result<Self, String> {
@@ -108,7 +124,7 @@ impl Columns {
             3 => [Some(0), Some(1), Some(2)],
             n => return Err(format!("{n} columns without names")),
         };
-        Ok(Self { axes, count: cells.len(), exact: true })
+        Ok(Self { axes, factors: [1.0; 3], count: cells.len(), exact: true })
     }
 }
 

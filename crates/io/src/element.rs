@@ -70,28 +70,73 @@ impl Element {
         Self::ALL.into_iter().find(|element| element.name() == name)
     }
 
-    /// Decodes `bytes` into `out`, rounding to single precision; `bytes` holds `out.len()` elements.
+    /// Decodes `bytes` into `out`; what the output type cannot hold is rounded. `bytes` holds
+    /// `out.len()` elements.
     ///
     /// # Panics
     /// If the lengths do not fit.
-    pub fn decode(self, order: ByteOrder, bytes: &[u8], out: &mut [f32]) {
+    pub fn decode<R: Real>(self, order: ByteOrder, bytes: &[u8], out: &mut [R]) {
         assert_eq!(bytes.len(), out.len() * self.bytes(), "bytes of {} elements", out.len());
         match self {
-            Self::F16 => decode_with(order, bytes, out, |b| f16::from_le_bytes(b).to_f32()),
-            Self::F32 => decode_with(order, bytes, out, f32::from_le_bytes),
-            #[expect(clippy::cast_possible_truncation, reason = "rounding to f32 is documented")]
-            Self::F64 => decode_with(order, bytes, out, |b| f64::from_le_bytes(b) as f32),
-            Self::I16 => decode_with(order, bytes, out, |b| i16::from_le_bytes(b).into()),
-            Self::I32 => decode_with(order, bytes, out, |b| i32::from_le_bytes(b) as f32),
+            Self::F16 => {
+                decode_with(order, bytes, out, |b| R::of_f32(f16::from_le_bytes(b).to_f32()));
+            }
+            Self::F32 => decode_with(order, bytes, out, |b| R::of_f32(f32::from_le_bytes(b))),
+            Self::F64 => decode_with(order, bytes, out, |b| R::of_f64(f64::from_le_bytes(b))),
+            Self::I16 => {
+                decode_with(order, bytes, out, |b| R::of_f32(i16::from_le_bytes(b).into()));
+            }
+            Self::I32 => {
+                decode_with(order, bytes, out, |b| R::of_f64(i32::from_le_bytes(b).into()));
+            }
+        }
+    }
+
+    /// Appends the bytes of `values`; integers take the nearest whole number.
+    ///
+    /// # Errors
+    /// The position of the first value that the element cannot hold; what is before it is appended.
+    pub fn encode<R: Real>(
+        self,
+        order: ByteOrder,
+        values: &[R],
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<(), usize> {
+        match self {
+            Self::F16 => encode_with(order, values, out, |v| {
+                let single = v.to_f32();
+                let half = f16::from_f32(single);
+                (half.is_infinite() == single.is_infinite()).then(|| half.to_le_bytes())
+            }),
+            Self::F32 => encode_with(order, values, out, |v| {
+                let single = v.to_f32();
+                (single.is_infinite() == v.to_f64().is_infinite()).then(|| single.to_le_bytes())
+            }),
+            Self::F64 => encode_with(order, values, out, |v| Some(v.to_f64().to_le_bytes())),
+            Self::I16 => encode_with(order, values, out, |v| {
+                whole(v.to_f64()).and_then(|v| i16::try_from(v).ok()).map(i16::to_le_bytes)
+            }),
+            Self::I32 => encode_with(order, values, out, |v| {
+                whole(v.to_f64()).and_then(|v| i32::try_from(v).ok()).map(i32::to_le_bytes)
+            }),
         }
     }
 }
 
-fn decode_with<const N: usize>(
+/// The nearest whole number of a finite value.
+fn whole(value: f64) -> Option<i64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "saturates, and the caller's range is less"
+    )]
+    value.is_finite().then(|| value.round() as i64)
+}
+
+fn decode_with<R, const N: usize>(
     order: ByteOrder,
     bytes: &[u8],
-    out: &mut [f32],
-    from_little: impl Fn([u8; N]) -> f32,
+    out: &mut [R],
+    from_little: impl Fn([u8; N]) -> R,
 ) {
     let (chunks, _) = bytes.as_chunks::<N>();
     match order {
@@ -107,6 +152,70 @@ fn decode_with<const N: usize>(
                 *value = from_little(swapped);
             }
         }
+    }
+}
+
+fn encode_with<R: Copy, const N: usize>(
+    order: ByteOrder,
+    values: &[R],
+    out: &mut Vec<u8>,
+    to_little: impl Fn(R) -> Option<[u8; N]>,
+) -> std::result::Result<(), usize> {
+    out.reserve(values.len() * N);
+    for (n, &value) in values.iter().enumerate() {
+        let mut bytes = to_little(value).ok_or(n)?;
+        if order == ByteOrder::Big {
+            bytes.reverse();
+        }
+        out.extend_from_slice(&bytes);
+    }
+    Ok(())
+}
+
+/// A number that arrays are read into and written from: `f32`, or `f64` where 24 bits of a stored
+/// double or integer are too few.
+pub trait Real:
+    Copy + Default + std::fmt::Display + std::fmt::Debug + PartialOrd + sealed::Sealed + 'static
+{
+    /// The nearest number to a single.
+    fn of_f32(value: f32) -> Self;
+    /// The nearest number to a double.
+    fn of_f64(value: f64) -> Self;
+    /// The nearest single.
+    fn to_f32(self) -> f32;
+    /// The nearest double.
+    fn to_f64(self) -> f64;
+}
+
+impl Real for f32 {
+    fn of_f32(value: f32) -> Self {
+        value
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "rounding is documented")]
+    fn of_f64(value: f64) -> Self {
+        value as Self
+    }
+    fn to_f32(self) -> f32 {
+        self
+    }
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+}
+
+impl Real for f64 {
+    fn of_f32(value: f32) -> Self {
+        value.into()
+    }
+    fn of_f64(value: f64) -> Self {
+        value
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "rounding is documented")]
+    fn to_f32(self) -> f32 {
+        self as f32
+    }
+    fn to_f64(self) -> f64 {
+        self
     }
 }
 

@@ -106,6 +106,12 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// The caller asked to stop; nothing stands under the name, or what stood there before.
+    #[error("{}: stopped before it was complete; nothing was written", path.display())]
+    Stopped {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl Error {
@@ -117,6 +123,24 @@ impl Error {
             Self::Io { action, .. } => !matches!(*action, "open" | "read"),
             _ => false,
         }
+    }
+
+    /// The same error about another file: of one that is written under a temporary name, the one
+    /// that it will be.
+    #[must_use]
+    pub fn about(mut self, file: &Path) -> Self {
+        match &mut self {
+            Self::Io { path, .. }
+            | Self::DiskFull { path, .. }
+            | Self::Size { path, .. }
+            | Self::Shape { path, .. }
+            | Self::Format { path, .. }
+            | Self::Trace { path, .. }
+            | Self::Line { path, .. }
+            | Self::Invalid { path, .. }
+            | Self::Stopped { path } => file.clone_into(path),
+        }
+        self
     }
 
     /// Wraps what the system said; a full disk or quota becomes [`Error::DiskFull`].

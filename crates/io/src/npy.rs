@@ -74,6 +74,10 @@ pub(crate) fn header_of(path: &Path, file: &File) -> Result<NpyHeader> {
         let what = format!("a header of {length} bytes");
         return Err(Error::format(path, 8, what, "save it again with numpy.save"));
     }
+    let size = file.metadata().map_err(|e| Error::io(path, "read", None, e))?.len();
+    if text_at + length as u64 > size {
+        return Err(cut(text_at, std::io::ErrorKind::UnexpectedEof.into()));
+    }
     let mut text = vec![0_u8; length];
     read_exact_at(file, &mut text, text_at).map_err(|e| cut(text_at, e))?;
     let text = String::from_utf8_lossy(&text);
@@ -160,16 +164,36 @@ pub fn write<T: Sample>(path: impl AsRef<Path>, shape: &[usize], values: &[T]) -
 /// Never: a shape prints in far less than 64 KiB.
 #[must_use]
 pub fn header_bytes(element: Element, shape: &[usize]) -> Vec<u8> {
+    header_bytes_as(element, ByteOrder::Little, false, shape)
+}
+
+/// As [`header_bytes`], in any byte order, and in Fortran order if asked for: `shape` is that of the
+/// array either way.
+///
+/// # Panics
+/// Never: a shape prints in far less than 64 KiB.
+#[must_use]
+pub fn header_bytes_as(
+    element: Element,
+    order: ByteOrder,
+    fortran: bool,
+    shape: &[usize],
+) -> Vec<u8> {
     let axes = match shape {
         [one] => format!("{one},"),
         _ => shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
     };
     let name = element.name();
-    let mut text = format!("{{'descr': '<{name}', 'fortran_order': False, 'shape': ({axes}), }}");
-    // NumPy leaves room for the first axis to grow to 21 digits, then pads magic, version, length,
-    // text and newline to a multiple of 64.
-    if let Some(first) = shape.first() {
-        text.push_str(&" ".repeat(21_usize.saturating_sub(first.to_string().len())));
+    let mark = if order == ByteOrder::Big { '>' } else { '<' };
+    let fortran_order = if fortran { "True" } else { "False" };
+    let mut text = format!(
+        "{{'descr': '{mark}{name}', 'fortran_order': {fortran_order}, 'shape': ({axes}), }}"
+    );
+    // NumPy leaves room for the axis that can grow, the slowest, to get 21 digits, then pads magic,
+    // version, length, text and newline to a multiple of 64.
+    let slowest = if fortran { shape.last() } else { shape.first() };
+    if let Some(slowest) = slowest {
+        text.push_str(&" ".repeat(21_usize.saturating_sub(slowest.to_string().len())));
     }
     let unpadded = MAGIC.len() + 4 + text.len() + 1;
     text.push_str(&" ".repeat(unpadded.next_multiple_of(64) - unpadded));

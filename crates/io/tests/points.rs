@@ -20,7 +20,16 @@ fn two_columns_are_x_and_depth() {
     assert_eq!(parse("10,20\n", Path::new("p.csv")).unwrap(), [[10.0, 0.0, 20.0]]);
 }
 
+#[test]
+fn units_in_names_are_applied() {
+    let points = parse("x_ft,y [km],depth (m)\n1000,2,3\n", Path::new("p.csv")).unwrap();
+    // One international foot is 0.3048 m.
+    assert!((points[0][0] - 304.8).abs() < 1e-9);
+    assert_eq!(points[0][1..], [2000.0, 3.0]);
+}
+
 #[rstest]
+#[case("x_yd,z\n1,2\n", "line 1", "in `yd`")]
 #[case("1,2,3\n4,five,6\n", "line 2", "`five`")]
 #[case("1,2,3\n\n# c\n4,5\n", "line 4", "2 columns instead of 3")]
 #[case("1,2,nan\n", "line 1", "`nan`")]

@@ -8,7 +8,8 @@ use rstest::rstest;
 use std::path::Path;
 use temblor_io::Error;
 use temblor_io::segy::{
-    SampleFormat, SegyHeader, SegyOptions, SegyReader, SegyWriter, TraceHeader, coordinate_scalar,
+    SampleFormat, SegyHeader, SegyOptions, SegyReader, SegyWriter, TraceHeader, WordOrder,
+    coordinate_scalar,
 };
 
 fn traces(count: usize, samples: usize) -> Vec<(TraceHeader, Vec<f32>)> {
@@ -24,7 +25,7 @@ fn traces(count: usize, samples: usize) -> Vec<(TraceHeader, Vec<f32>)> {
                 source: [5000.125, -3.5, 12.5],
                 receiver: [4000.0 + 12.345 * f64::from(number), 250.0, 7.001],
                 offset: Some(f64::from(12 * number - 1000)),
-                delay: 0.0,
+                ..TraceHeader::default()
             };
             (header, (0..samples).map(|_| f32::from_bits(random.random())).collect())
         })
@@ -123,14 +124,13 @@ fn resume_refuses_another_runs_file_and_missing_traces() {
 }
 
 #[rstest]
-#[case(0.000_333_4, 10, 1, "take 0.000333 s")]
-#[case(2.5e-9, 10, 1, "take 0.000001 s")]
 #[case(0.0, 10, 1, "interval")]
+#[case(-0.004, 10, 1, "interval")]
 #[case(f64::NAN, 10, 1, "interval")]
-#[case(0.004, 65_536, 1, "65,535 per trace")]
+#[case(0.004, 1 << 31, 1, "2147483647")]
 #[case(0.004, 0, 1, "at least one sample")]
-#[case(0.004, 10, 65_536, "65,535 per shot")]
-fn what_revision_1_cannot_hold_is_refused_before_a_file_is_made(
+#[case(0.004, 10, 1 << 31, "2147483647")]
+fn what_no_revision_can_hold_is_refused_before_a_file_is_made(
     #[case] interval: f64,
     #[case] samples: usize,
     #[case] traces_per_record: usize,
@@ -222,4 +222,115 @@ fn truncated_file_is_refused() {
     std::fs::write(&path, &bytes[..bytes.len() - 7]).unwrap();
     let error = SegyReader::open(&path, &SegyOptions::default()).unwrap_err().to_string();
     assert!(error.contains("833 bytes") && error.contains("cut short"), "{error}");
+}
+
+/// A header of 10 samples every 4 ms, changed.
+fn changed(change: impl Fn(&mut SegyHeader)) -> SegyHeader {
+    let mut header = SegyHeader::new(0.004, 10);
+    change(&mut header);
+    header
+}
+
+#[rstest]
+#[case::plain(changed(|_| ()), [1, 0])]
+#[case::count(changed(|h| h.samples = 32_767), [1, 0])]
+#[case::signed_count(changed(|h| h.samples = 32_768), [2, 1])]
+#[case::unsigned_count(changed(|h| h.samples = 70_000), [2, 1])]
+#[case::record(changed(|h| h.traces_per_record = 40_000), [2, 1])]
+#[case::fine(changed(|h| h.sample_interval = 0.000_333_4), [2, 1])]
+#[case::ultrasound(changed(|h| h.sample_interval = 2.5e-9), [2, 1])]
+#[case::coarse(changed(|h| h.sample_interval = 0.1), [2, 1])]
+#[case::doubles(changed(|h| h.trace_extensions = 1), [2, 1])]
+#[case::format(changed(|h| h.format = SampleFormat::F64), [2, 1])]
+#[case::order(changed(|h| h.order = WordOrder::Little), [2, 1])]
+#[case::asked(changed(|h| h.revision = Some(2)), [2, 1])]
+#[case::old(changed(|h| (h.revision, h.format) = (Some(0), SampleFormat::Ibm)), [0, 0])]
+fn revision_is_the_first_that_holds_everything(
+    #[case] header: SegyHeader,
+    #[case] revision: [u8; 2],
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sgy");
+    write(&path, &header, &traces(2, header.samples));
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes[3500..3502], revision);
+    let reader = SegyReader::open(&path, &SegyOptions::default()).unwrap();
+    assert_eq!((reader.samples(), reader.traces()), (header.samples, 2));
+    assert_eq!(reader.sample_interval().to_bits(), header.sample_interval.to_bits());
+    assert_eq!(reader.warnings(), []);
+}
+
+#[rstest]
+#[case(1, 40_000, SampleFormat::Ieee, "more than 32,767 samples per trace needs revision 2")]
+#[case(0, 10, SampleFormat::Ieee, "the sample format needs revision 1")]
+#[case(3, 10, SampleFormat::Ieee, "there are 0, 1 and 2")]
+fn a_revision_that_holds_less_than_is_needed_is_refused(
+    #[case] revision: u8,
+    #[case] samples: usize,
+    #[case] format: SampleFormat,
+    #[case] says: &str,
+) {
+    let mut header = SegyHeader::new(0.004, samples);
+    (header.revision, header.format) = (Some(revision), format);
+    let error = header.check(Path::new("a.sgy")).unwrap_err().to_string();
+    assert!(error.contains(says), "{error}");
+}
+
+#[test]
+fn words_of_revision_2_stand_where_the_standard_puts_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sgy");
+    let mut header = SegyHeader::new(0.000_000_25, 70_000);
+    (header.traces_per_record, header.trace_extensions) = (40_000, 1);
+    header.extended_text = vec![vec!["((SEG: Any ver 1.0))".into()]];
+    write(&path, &header, &traces(1, 70_000));
+    let bytes = std::fs::read(&path).unwrap();
+    assert_eq!(bytes.len(), 3600 + 3200 + 480 + 4 * 70_000);
+    let int = |byte: usize, length: usize| {
+        bytes[byte - 1..][..length].iter().fold(0_u64, |n, &b| n << 8 | u64::from(b))
+    };
+    // 16-bit counts that do not fit are zero, extended ones hold them.
+    let counts = [(3213, 2), (3217, 2), (3221, 2), (3261, 4), (3269, 4)];
+    assert_eq!(counts.map(|(byte, length)| int(byte, length)), [40_000, 0, 0, 40_000, 70_000]);
+    assert_eq!(f64::from_bits(int(3273, 8)).to_bits(), 0.25_f64.to_bits());
+    assert_eq!(int(3297, 4), 16_909_060);
+    // Revision 2.1, equal traces, one text, one extension, no survey type; the first trace.
+    let file = [(3501, 2), (3503, 2), (3505, 2), (3507, 2), (3509, 2), (3513, 8), (3521, 8)];
+    assert_eq!(file.map(|(byte, length)| int(byte, length)), [0x0201, 1, 1, 1, 0, 0, 6800]);
+    // Extension 1: coordinates and offset as doubles, count, interval, its own number, its name.
+    let extension = 6800 + 240;
+    let double = |byte: usize| f64::from_bits(int(extension + byte, 8));
+    let wanted = [5000.125, -3.5, 4000.0, 250.0, -1000.0, 0.25];
+    for (byte, wanted) in [97, 105, 113, 121, 129, 145].into_iter().zip(wanted) {
+        assert_eq!(double(byte).to_bits(), f64::to_bits(wanted), "byte {byte}");
+    }
+    assert_eq!([double(33), double(57)].map(f64::to_bits), [-7.001, 12.5].map(f64::to_bits));
+    assert_eq!((int(extension + 137, 4), int(extension + 157, 2)), (70_000, 1));
+    // SEG00001 in EBCDIC, as the text header is.
+    let name = [0xe2, 0xc5, 0xc7, 0xf0, 0xf0, 0xf0, 0xf0, 0xf1];
+    assert_eq!(bytes[extension + 232..extension + 240], name);
+}
+
+#[test]
+fn the_same_traces_make_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second] = ["a.sgy", "b.sgy"].map(|name| folder.path().join(name));
+    let mut header = SegyHeader::new(0.000_000_25, 33);
+    (header.trace_extensions, header.text) = (1, vec!["text".into()]);
+    for path in [&first, &second] {
+        write(path, &header, &traces(9, 33));
+    }
+    assert_eq!(std::fs::read(first).unwrap(), std::fs::read(second).unwrap());
+}
+
+#[test]
+fn integers_are_rounded_to_even_and_saturated_and_both_are_counted() {
+    let samples = [0.5, 1.5, 2.5, -0.5, 127.5, 128.0, -129.0, f32::NAN, f32::INFINITY, -7.0];
+    let mut bytes = [0xff; 10];
+    let losses = SampleFormat::I8.encode(WordOrder::Big, &samples, &mut bytes);
+    assert_eq!(bytes.map(u8::cast_signed), [0, 2, 2, 0, 127, 127, -128, 0, 127, -7]);
+    assert_eq!((losses.rounded, losses.saturated, losses.not_a_number), (5, 4, 1));
+    let mut bytes = [0xff; 6];
+    let losses = SampleFormat::U24.encode(WordOrder::Little, &[-1.0, 16_777_216.0], &mut bytes);
+    assert_eq!((bytes, losses.saturated), ([0, 0, 0, 255, 255, 255], 2));
 }

@@ -131,7 +131,7 @@ fn missing_axes_have_length_one(#[case] stored: &[usize], #[case] shape: [usize;
 }
 
 fn raw_options(shape: [usize; 3], order: ByteOrder, fortran: bool) -> VolumeOptions {
-    VolumeOptions { shape: Some(shape), order, fortran, ..VolumeOptions::default() }
+    VolumeOptions { shape: Some(shape), order: Some(order), fortran, ..VolumeOptions::default() }
 }
 
 #[rstest]
@@ -203,8 +203,8 @@ fn statistics_find_the_first_bad_nodes(#[values(false, true)] fortran: bool) {
     values[[0, 1, 0]] = 4000.0;
     std::fs::write(&path, npy_file(&values, Element::F32, ByteOrder::Little, fortran)).unwrap();
     let found = Volume::open(&path, &VolumeOptions::default()).unwrap().statistics().unwrap();
-    assert_eq!(found.first_not_finite, Some([1, 2, 3]));
-    assert_eq!(found.first_not_positive, Some([2, 6, 10]));
+    assert_eq!(found.first_not_finite(), Some([1, 2, 3]));
+    assert_eq!(found.first_not_positive(), Some([2, 6, 10]));
     assert_eq!(
         (found.min.to_bits(), found.max.to_bits()),
         ((-5_f32).to_bits(), 4000_f32.to_bits())

@@ -1,7 +1,10 @@
+use std::path::Path;
+
 use super::*;
 use clap::Parser;
-use ndarray::s;
+use ndarray::{Array3, s};
 use rstest::rstest;
+use temblor_io::npy;
 
 #[derive(Debug, Parser)]
 struct Cli {
@@ -11,11 +14,11 @@ struct Cli {
 
 fn command(words: &[&str]) -> Result<()> {
     let words = ["model"].into_iter().chain(words.iter().copied());
-    run(&Cli::try_parse_from(words)?.args)
+    run(&Cli::try_parse_from(words)?.args, true)
 }
 
 fn read(path: &Path) -> Array3<f32> {
-    VolumeArgs::default().open(path).unwrap().read().unwrap()
+    VolumeArgs::default().open(path, None).unwrap().read().unwrap()
 }
 
 /// Whole numbers, different at each node.
@@ -36,7 +39,7 @@ fn conversion_there_and_back_keeps_every_value(
     let input = model(folder.path(), [5, 4, 7]);
     let (middle, output) = (folder.path().join(middle), folder.path().join("out.npy"));
     let [i, m, o] = [&input, &middle, &output].map(|p| p.to_str().unwrap());
-    let raw = extension(&middle).as_deref() == Some("bin");
+    let raw = middle.extension().is_some_and(|e| e == "bin");
     let mut there = vec!["convert", i, m, "--element", element];
     let mut back = vec!["convert", m, o, "--element", "f4"];
     if raw && swap {
@@ -83,7 +86,7 @@ fn number_that_does_not_fit_stops_the_conversion_and_leaves_no_file() {
     npy::write(&input, &[2, 2], &[1500_f32, 2000.0, 40_000.0, 1.0]).unwrap();
     let [i, o] = [&input, &output].map(|p| p.to_str().unwrap());
     let error = command(&["convert", i, o, "--element", "i2"]).unwrap_err().to_string();
-    assert!(error.contains("40000 does not fit"), "{error}");
+    assert!(error.contains("i2 cannot hold it"), "{error}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
@@ -132,18 +135,4 @@ fn impossible_models_are_refused(#[case] words: &[&str], #[case] says: &str) {
     let error = command(&[words, &grid[..]].concat()).unwrap_err().to_string();
     assert!(error.contains(says), "{error}");
     assert!(!path.exists());
-}
-
-#[test]
-fn description_names_what_is_not_a_wave_speed() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("vp.npy");
-    npy::write(&path, &[2, 3], &[1500_f32, 2000.0, 0.0, f32::NAN, 3000.0, 1.0]).unwrap();
-    let volume = VolumeArgs::default().open(&path).unwrap();
-    let text = description(&volume, Some([25.0, 25.0, 10.0])).unwrap();
-    for part in
-        ["(2, 1, 3)", "f4, little endian", "25 x 0 x 20 m", "0 to 3000", "[1, 0, 0]", "[0, 0, 2]"]
-    {
-        assert!(text.contains(part), "{part} in {text}");
-    }
 }

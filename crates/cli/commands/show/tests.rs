@@ -67,7 +67,7 @@ fn shots_and_traces_can_be_chosen(#[case] flags: &[&str]) {
 #[case(&["--shot", "3"], "field records are 1, 7")]
 #[case(&["--trace-range", "5:11"], "there are 10 traces")]
 #[case(&["--size", "100x100"], "larger --size")]
-#[case(&["--kind", "model"], "leave --kind out")]
+#[case(&["--kind", "model"], "a model has one column per place")]
 fn what_a_gather_has_not_is_named(#[case] flags: &[&str], #[case] says: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = survey(folder.path());
@@ -91,7 +91,7 @@ fn kind_is_guessed_from_signs_and_axes(
     let folder = tempfile::tempdir().unwrap();
     let file = array(folder.path(), "a.npy", shape, |n| if n % 2 == 0 { value } else { 1.0 });
     let args = arguments(&file, flags);
-    let volume = args.volume.open(&args.file).unwrap();
+    let volume = args.volume.open(&args.file, args.spacing).unwrap();
     assert_eq!(guess_kind(&args, &volume).unwrap(), kind);
 }
 

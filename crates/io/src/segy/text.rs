@@ -1,4 +1,5 @@
-//! The 40 lines of 80 characters at the start of a file, in EBCDIC (code page 037).
+//! Text headers: 40 lines of 80 characters at the start of a file, more of them as extended text
+//! headers, in EBCDIC (code page 037) or ASCII.
 
 use std::path::Path;
 
@@ -39,16 +40,56 @@ fn to_ebcdic(latin: u8) -> u8 {
     u8::try_from(at).unwrap_or(0x6f)
 }
 
+/// How text is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TextEncoding {
+    /// EBCDIC, IBM code page 037: the standard's.
+    #[default]
+    Ebcdic,
+    /// ASCII, allowed since revision 1.
+    Ascii,
+}
+
+impl TextEncoding {
+    fn encode(self, latin: u8) -> u8 {
+        match self {
+            Self::Ebcdic => to_ebcdic(latin),
+            Self::Ascii => latin,
+        }
+    }
+
+    fn decode(self, byte: u8) -> u8 {
+        match self {
+            Self::Ebcdic => TO_LATIN[usize::from(byte)],
+            Self::Ascii => byte,
+        }
+    }
+
+    /// Eight ASCII characters in this encoding.
+    pub(super) fn word(self, ascii: [u8; 8]) -> [u8; 8] {
+        ascii.map(|b| self.encode(b))
+    }
+}
+
+/// Printable ASCII: tabs become blanks, all else `?`.
+fn plain(line: &str) -> Vec<char> {
+    line.chars()
+        .map(|c| if c == '\t' { ' ' } else { c })
+        .map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' })
+        .collect()
+}
+
 /// Builds the text header: the caller's lines, wrapped at 76 characters, in C 1 to C38. Characters
 /// outside printable ASCII become `?`.
-pub(super) fn encode(path: &Path, lines: &[String]) -> Result<Vec<u8>> {
+pub(super) fn encode(
+    path: &Path,
+    lines: &[String],
+    revision: &str,
+    encoding: TextEncoding,
+) -> Result<Vec<u8>> {
     let mut wrapped: Vec<String> = Vec::new();
     for line in lines {
-        let plain: Vec<char> = line
-            .chars()
-            .map(|c| if c == '\t' { ' ' } else { c })
-            .map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' })
-            .collect();
+        let plain = plain(line);
         if plain.is_empty() {
             wrapped.push(String::new());
         }
@@ -59,27 +100,63 @@ pub(super) fn encode(path: &Path, lines: &[String]) -> Result<Vec<u8>> {
         return Err(Error::invalid(path, "the number of text lines", wrapped.len(), remedy));
     }
     wrapped.resize(FREE_LINES, String::new());
-    wrapped.push("SEG Y REV1".to_owned());
+    wrapped.push(revision.to_owned());
     wrapped.push("END TEXTUAL HEADER".to_owned());
     let mut bytes = Vec::with_capacity(TEXT_BYTES);
     for (index, line) in wrapped.iter().enumerate() {
         let card = format!("C{:>2} {line:<WIDTH$}", index + 1);
-        bytes.extend(card.bytes().map(to_ebcdic));
+        bytes.extend(card.bytes().map(|b| encoding.encode(b)));
     }
     Ok(bytes)
 }
 
-/// Reads the text header, EBCDIC or ASCII, as 40 lines without trailing blanks.
+/// Builds an extended text header of up to 40 lines, wrapped at 80 characters.
+pub(super) fn encode_extended(
+    path: &Path,
+    lines: &[String],
+    encoding: TextEncoding,
+) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(TEXT_BYTES);
+    for line in lines {
+        let plain = plain(line);
+        let blank: &[char] = &[];
+        let empty = plain.is_empty().then_some(blank);
+        for part in plain.chunks(COLUMNS).chain(empty) {
+            let card = format!("{:<COLUMNS$}", part.iter().collect::<String>());
+            bytes.extend(card.bytes().map(|b| encoding.encode(b)));
+        }
+    }
+    if bytes.len() > TEXT_BYTES {
+        let remedy = format!("one holds {LINES} lines of {COLUMNS} characters: use several");
+        let what = "the number of lines of an extended text header";
+        return Err(Error::invalid(path, what, bytes.len() / COLUMNS, remedy));
+    }
+    bytes.resize(TEXT_BYTES, encoding.encode(b' '));
+    Ok(bytes)
+}
+
+/// Finds how bytes are encoded, from the count of blanks, letters and digits.
+pub(super) fn encoding(bytes: &[u8]) -> TextEncoding {
+    // A blank is 0x40 in EBCDIC and 0x20 in ASCII, where 0x40 is @.
+    let readable = |encoding: TextEncoding| {
+        let wanted = |&&b: &&u8| {
+            let latin = encoding.decode(b);
+            latin == b' ' || latin.is_ascii_alphanumeric()
+        };
+        bytes.iter().filter(wanted).count()
+    };
+    if readable(TextEncoding::Ebcdic) > readable(TextEncoding::Ascii) {
+        TextEncoding::Ebcdic
+    } else {
+        TextEncoding::Ascii
+    }
+}
+
+/// Reads a text header as 40 lines without trailing blanks; line ends within it are blanks.
 pub(super) fn decode(bytes: &[u8]) -> Vec<String> {
-    // Blanks and letters dominate: a blank is 0x40 in EBCDIC and 0x20 in ASCII, where 0x40 is @.
-    let count = |wanted: &dyn Fn(u8) -> bool| bytes.iter().filter(|&&b| wanted(b)).count();
-    let ascii = count(&|b| b == b' ' || b.is_ascii_alphanumeric());
-    let ebcdic = count(&|b| {
-        let latin = TO_LATIN[usize::from(b)];
-        latin == b' ' || latin.is_ascii_alphanumeric()
-    });
+    let encoding = encoding(bytes);
     let readable = |b: u8| {
-        let latin = if ebcdic > ascii { TO_LATIN[usize::from(b)] } else { b };
+        let latin = encoding.decode(b);
         if latin == b' ' || latin.is_ascii_graphic() { char::from(latin) } else { ' ' }
     };
     bytes
@@ -89,10 +166,42 @@ pub(super) fn decode(bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
+/// Whether bytes are text rather than numbers: nine of ten are printable.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let encoding = encoding(bytes);
+    let printable = |&&b: &&u8| {
+        let latin = encoding.decode(b);
+        latin == b' ' || latin.is_ascii_graphic() || latin == b'\n' || latin == b'\r'
+    };
+    10 * bytes.iter().filter(printable).count() >= 9 * bytes.len()
+}
+
 /// Whether a 3200-byte block is the last of a variable number of extended text headers.
 pub(super) fn ends_extension(bytes: &[u8]) -> bool {
     let text = decode(bytes).concat().to_ascii_lowercase();
     text.replace(' ', "").contains("((seg:endtext))")
+}
+
+/// Whether a 3200-byte block begins a stanza, as data trailers do.
+pub(super) fn begins_stanza(bytes: &[u8]) -> bool {
+    [TextEncoding::Ascii, TextEncoding::Ebcdic]
+        .into_iter()
+        .any(|encoding| bytes.len() >= 2 && bytes[..2].iter().all(|&b| encoding.decode(b) == b'('))
+}
+
+/// Whether the bytes of each pair are exchanged, so that lines begin with their second character.
+pub(super) fn is_swapped(bytes: &[u8]) -> bool {
+    let encoding = encoding(bytes);
+    let lines_with_c = |column: usize| {
+        let c = |line: &&[u8]| line.get(column).is_some_and(|&b| encoding.decode(b) == b'C');
+        bytes.chunks(COLUMNS).filter(c).count()
+    };
+    lines_with_c(1) > lines_with_c(0)
+}
+
+/// Exchanges the bytes of each pair.
+pub(super) fn swap(bytes: &mut [u8]) {
+    bytes.as_chunks_mut::<2>().0.iter_mut().for_each(|pair| pair.reverse());
 }
 
 #[cfg(test)]
@@ -119,7 +228,8 @@ mod tests {
 
     #[test]
     fn text_header_ends_in_the_marks_of_revision_1() {
-        let bytes = encode(Path::new("t.sgy"), &["a line".into(), "x".repeat(80)]).unwrap();
+        let lines = ["a line".into(), "x".repeat(80)];
+        let bytes = encode(Path::new("t.sgy"), &lines, "SEG Y REV1", TextEncoding::Ebcdic).unwrap();
         assert_eq!(bytes.len(), TEXT_BYTES);
         let lines = decode(&bytes);
         assert_eq!(lines[0], "C 1 a line");
@@ -132,6 +242,11 @@ mod tests {
     #[test]
     fn too_many_lines_are_refused() {
         let lines = vec![String::from("x"); 39];
-        assert!(encode(Path::new("t.sgy"), &lines).unwrap_err().to_string().contains("39"));
+        assert!(
+            encode(Path::new("t.sgy"), &lines, "", TextEncoding::Ascii)
+                .unwrap_err()
+                .to_string()
+                .contains("39")
+        );
     }
 }

@@ -1,9 +1,12 @@
-//! The 240 bytes before each trace.
+//! A trace's geometry and numbering, in metres and seconds, from and to header bytes.
 
 use std::path::Path;
 
-use super::TRACE_HEADER_BYTES;
-use crate::{ByteOrder, Error, Result};
+use super::coordinates::{apply_scalar, coordinate_scalar, delay_ms, scaled};
+use super::field::{Field, Value, put};
+use super::text::TextEncoding;
+use super::{HeaderMap, RawTraceHeader, TRACE_HEADER_BYTES, WordOrder};
+use crate::{Error, Result};
 
 /// Geometry and numbering of a trace, in metres and seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -20,12 +23,86 @@ pub struct TraceHeader {
     pub source: [f64; 3],
     /// Receiver (x, y, depth), m. Bytes 81-88 and, as elevation, 41-44 with the sign changed.
     pub receiver: [f64; 3],
-    /// Source-receiver distance, m, stored in whole metres as the standard has no scalar for it;
-    /// absent: the horizontal distance, negative where the receiver lies towards smaller x (or, at
-    /// equal x, smaller y). Bytes 37-40.
+    /// Source-receiver distance, m, stored in whole metres as revision 1 has no scalar for it (and
+    /// as a double in revision 2's extension 1); absent: the horizontal distance, negative where
+    /// the receiver lies towards smaller x (or, at equal x, smaller y). Bytes 37-40.
     pub offset: Option<f64>,
     /// Time of the first sample, s. Bytes 109-110.
     pub delay: f64,
+    /// Ensemble (CDP) number. Bytes 21-24.
+    pub ensemble: i32,
+    /// Position of the ensemble (x, y), m. Bytes 181-188.
+    pub cdp: [f64; 2],
+    /// Inline number. Bytes 189-192.
+    pub inline: i32,
+    /// Crossline number. Bytes 193-196.
+    pub crossline: i32,
+}
+
+/// What the traces of a file share, as their headers repeat it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared {
+    pub(super) samples: usize,
+    pub(super) interval_us: f64,
+    pub(super) coordinate_scalar: Option<i16>,
+    pub(super) order: WordOrder,
+    pub(super) revision: u8,
+    /// Trace header extensions that follow each header.
+    pub(super) extensions: u16,
+    pub(super) encoding: TextEncoding,
+}
+
+/// A trace's header bytes: with extension 1 or without.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Encoded {
+    pub(super) header: RawTraceHeader,
+    pub(super) extension: Option<[u8; TRACE_HEADER_BYTES]>,
+}
+
+/// Fields of the trace header that a [`TraceHeader`] is made of.
+mod own {
+    use super::super::fields::{TRACE_FIELDS, known};
+    use super::Field;
+    pub(super) const SCALEL: Field = known(&TRACE_FIELDS, "scalel");
+    pub(super) const SCALCO: Field = known(&TRACE_FIELDS, "scalco");
+    pub(super) const SCALT: Field = known(&TRACE_FIELDS, "scalt");
+    pub(super) const SDEPTH: Field = known(&TRACE_FIELDS, "sdepth");
+    pub(super) const SELEV: Field = known(&TRACE_FIELDS, "selev");
+    pub(super) const FLDR: Field = known(&TRACE_FIELDS, "fldr");
+    pub(super) const TRACF: Field = known(&TRACE_FIELDS, "tracf");
+    pub(super) const TRACL: Field = known(&TRACE_FIELDS, "tracl");
+    pub(super) const EP: Field = known(&TRACE_FIELDS, "ep");
+    pub(super) const SX: Field = known(&TRACE_FIELDS, "sx");
+    pub(super) const SY: Field = known(&TRACE_FIELDS, "sy");
+    pub(super) const GX: Field = known(&TRACE_FIELDS, "gx");
+    pub(super) const GY: Field = known(&TRACE_FIELDS, "gy");
+    pub(super) const GELEV: Field = known(&TRACE_FIELDS, "gelev");
+    pub(super) const OFFSET: Field = known(&TRACE_FIELDS, "offset");
+    pub(super) const DELRT: Field = known(&TRACE_FIELDS, "delrt");
+    pub(super) const CDP: Field = known(&TRACE_FIELDS, "cdp");
+    pub(super) const CDPX: Field = known(&TRACE_FIELDS, "cdpx");
+    pub(super) const CDPY: Field = known(&TRACE_FIELDS, "cdpy");
+    pub(super) const ILINE: Field = known(&TRACE_FIELDS, "iline");
+    pub(super) const XLINE: Field = known(&TRACE_FIELDS, "xline");
+}
+
+/// Fields of extension 1 that override them.
+mod more {
+    use super::super::fields::{EXTENSION_FIELDS, known};
+    use super::Field;
+    pub(super) const SDEPTH: Field = known(&EXTENSION_FIELDS, "sdepth");
+    pub(super) const SELEV: Field = known(&EXTENSION_FIELDS, "selev");
+    pub(super) const FLDR: Field = known(&EXTENSION_FIELDS, "fldr");
+    pub(super) const TRACL: Field = known(&EXTENSION_FIELDS, "tracl");
+    pub(super) const SX: Field = known(&EXTENSION_FIELDS, "sx");
+    pub(super) const SY: Field = known(&EXTENSION_FIELDS, "sy");
+    pub(super) const GX: Field = known(&EXTENSION_FIELDS, "gx");
+    pub(super) const GY: Field = known(&EXTENSION_FIELDS, "gy");
+    pub(super) const GELEV: Field = known(&EXTENSION_FIELDS, "gelev");
+    pub(super) const OFFSET: Field = known(&EXTENSION_FIELDS, "offset");
+    pub(super) const CDP: Field = known(&EXTENSION_FIELDS, "cdp");
+    pub(super) const CDPX: Field = known(&EXTENSION_FIELDS, "cdpx");
+    pub(super) const CDPY: Field = known(&EXTENSION_FIELDS, "cdpy");
 }
 
 impl TraceHeader {
@@ -39,212 +116,202 @@ impl TraceHeader {
         })
     }
 
-    /// The header's bytes, big endian; `trace` is the number within the file, from 1.
-    pub(super) fn encode(
-        &self,
-        path: &Path,
-        trace: u64,
-        samples: u16,
-        interval_us: u16,
-        scalar: Option<i16>,
-    ) -> Result<[u8; TRACE_HEADER_BYTES]> {
+    /// Reads the fields from where `map` has them and applies the scalars; what extension 1 gives
+    /// overrides the header where it is not zero.
+    ///
+    /// Lengths are taken as they are: [`super::SegyReader::trace_header`] knows the file's units.
+    #[must_use]
+    pub fn from_raw(
+        raw: &RawTraceHeader,
+        extension: Option<&[u8; TRACE_HEADER_BYTES]>,
+        map: &HeaderMap,
+    ) -> Self {
+        let value = |standard: Field| raw.get(&map.place(standard));
+        let extended = |field: Field| {
+            let found = field.read(raw.order, extension?);
+            (!found.is_zero()).then_some(found)
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "what is beyond becomes the bound")]
+        let whole = |value: Value| match value {
+            Value::Int(v) => i32::try_from(v).unwrap_or(if v < 0 { i32::MIN } else { i32::MAX }),
+            Value::Float(v) => v.round() as i32,
+        };
+        let scalar = |field| i16::try_from(value(field).to_i64().unwrap_or(0)).unwrap_or(0);
+        let (z, xy, time) = (scalar(own::SCALEL), scalar(own::SCALCO), scalar(own::SCALT));
+        let metres = |standard: Field, double: Field, scalar: i16| {
+            let stored = || apply_scalar(value(standard).to_f64(), scalar);
+            extended(double).map_or_else(stored, Value::to_f64)
+        };
+        let number =
+            |standard: Field, long: Field| whole(extended(long).unwrap_or_else(|| value(standard)));
+        // Some programs give receiver depth as a negative elevation only, source depth likewise.
+        let source_depth =
+            metres(own::SDEPTH, more::SDEPTH, z) - metres(own::SELEV, more::SELEV, z);
+        Self {
+            field_record: number(own::FLDR, more::FLDR),
+            trace_in_record: whole(value(own::TRACF)),
+            trace_in_line: number(own::TRACL, more::TRACL),
+            source_point: whole(value(own::EP)),
+            source: [metres(own::SX, more::SX, xy), metres(own::SY, more::SY, xy), source_depth],
+            receiver: [
+                metres(own::GX, more::GX, xy),
+                metres(own::GY, more::GY, xy),
+                0.0 - metres(own::GELEV, more::GELEV, z),
+            ],
+            offset: Some(metres(own::OFFSET, more::OFFSET, 1)),
+            delay: apply_scalar(value(own::DELRT).to_f64(), time) / 1e3,
+            ensemble: number(own::CDP, more::CDP),
+            cdp: [metres(own::CDPX, more::CDPX, xy), metres(own::CDPY, more::CDPY, xy)],
+            inline: whole(value(own::ILINE)),
+            crossline: whole(value(own::XLINE)),
+        }
+    }
+
+    /// The header's bytes; `trace` is the number within the file, from 1.
+    pub(super) fn encode(&self, path: &Path, trace: u64, shared: &Shared) -> Result<Encoded> {
         let fail = |what: String, remedy: &str| Error::Trace {
             path: path.to_owned(),
             trace,
             what,
             remedy: remedy.to_owned(),
         };
-        let positions = [self.source, self.receiver];
-        if let Some(bad) = positions.as_flattened().iter().find(|v| !v.is_finite()) {
+        let [source, receiver] = [self.source, self.receiver];
+        let horizontal = [source[0], source[1], receiver[0], receiver[1], self.cdp[0], self.cdp[1]];
+        let depths = [source[2], receiver[2]];
+        let all = || horizontal.iter().chain(&depths);
+        if let Some(bad) = all().find(|v| !v.is_finite()) {
             return Err(fail(format!("a coordinate is {bad}"), "give finite metres"));
         }
-        let horizontal = [0, 1].map(|a| positions.map(|p| p[a]));
-        let scale = |values: &[f64], wanted: Option<i16>| {
-            wanted
+        let scale = |values: &[f64]| {
+            shared
+                .coordinate_scalar
                 .or_else(|| coordinate_scalar(values))
                 .filter(|&s| values.iter().all(|&v| scaled(v, s).is_some()))
         };
-        let too_large = "move the origin nearer, or use a coarser coordinate scalar";
-        let xy_scalar = scale(horizontal.as_flattened(), scalar)
-            .ok_or_else(|| fail("a coordinate is too large".into(), too_large))?;
-        let z_scalar = scale(&positions.map(|p| p[2]), scalar)
-            .ok_or_else(|| fail("a depth is too large".into(), too_large))?;
+        let too_large = "move the origin nearer, use a coarser coordinate scalar, or the extended \
+                         trace headers of revision 2";
+        // Where extension 1 holds the numbers, zeros in the header are overridden by it.
+        let scalar = |values: &[f64], what: &str| match scale(values) {
+            Some(scalar) => Ok(Some(scalar)),
+            None if shared.extensions > 0 => Ok(None),
+            None => Err(fail(format!("a {what} is too large"), too_large)),
+        };
+        let xy_scalar = scalar(&horizontal, "coordinate")?;
+        let z_scalar = scalar(&depths, "depth")?;
         let (delay, delay_scalar) = delay_ms(self.delay).ok_or_else(|| {
             let what = format!("the delay of {} s cannot be stored", self.delay);
             fail(what, "use whole microseconds, at most 32.767 s in steps of 1 ms")
         })?;
-        let offset = scaled(self.offset_or_distance(), 1)
-            .ok_or_else(|| fail("the offset is too large".into(), too_large))?;
-        let Ok(number) = i32::try_from(trace) else {
-            return Err(fail("the trace number is too large".into(), "write several files"));
+        let offset = match scaled(self.offset_or_distance(), 1) {
+            Some(offset) => offset,
+            None if shared.extensions > 0 => 0,
+            None => return Err(fail("the offset is too large".into(), too_large)),
+        };
+        let number = match i32::try_from(trace) {
+            Ok(number) => number,
+            Err(_) if shared.extensions > 0 => i32::MAX,
+            Err(_) => {
+                return Err(fail("the trace number is too large".into(), "write several files"));
+            }
         };
 
-        let mut raw = RawTraceHeader { bytes: [0; TRACE_HEADER_BYTES], order: ByteOrder::Big };
+        let mut raw = RawTraceHeader::zeros(shared.order);
         raw.set_i32(1, if self.trace_in_line == 0 { number } else { self.trace_in_line });
         raw.set_i32(5, number);
         raw.set_i32(9, self.field_record);
         raw.set_i32(13, self.trace_in_record);
         raw.set_i32(17, self.source_point);
+        raw.set_i32(21, self.ensemble);
         raw.set_i16(29, 1); // seismic data
         raw.set_i16(31, 1); // one trace summed vertically
         raw.set_i16(33, 1); // and horizontally
         raw.set_i16(35, 1); // production
         raw.set_i32(37, offset);
         let fits = "checked when the scalar was chosen";
-        raw.set_i32(41, -scaled(self.receiver[2], z_scalar).expect(fits));
-        raw.set_i32(49, scaled(self.source[2], z_scalar).expect(fits));
-        raw.set_i16(69, z_scalar);
-        raw.set_i16(71, xy_scalar);
-        raw.set_i32(73, scaled(self.source[0], xy_scalar).expect(fits));
-        raw.set_i32(77, scaled(self.source[1], xy_scalar).expect(fits));
-        raw.set_i32(81, scaled(self.receiver[0], xy_scalar).expect(fits));
-        raw.set_i32(85, scaled(self.receiver[1], xy_scalar).expect(fits));
+        if let Some(scalar) = z_scalar {
+            raw.set_i32(41, -scaled(receiver[2], scalar).expect(fits));
+            raw.set_i32(49, scaled(source[2], scalar).expect(fits));
+        }
+        raw.set_i16(69, z_scalar.unwrap_or(1));
+        raw.set_i16(71, xy_scalar.unwrap_or(1));
+        if let Some(scalar) = xy_scalar {
+            for (byte, metres) in [73, 77, 81, 85, 181, 185].into_iter().zip(horizontal) {
+                raw.set_i32(byte, scaled(metres, scalar).expect(fits));
+            }
+        }
         raw.set_i16(89, 1); // lengths, not degrees
         raw.set_i16(109, delay);
-        raw.set_i16(115, samples.cast_signed());
-        raw.set_i16(117, interval_us.cast_signed());
+        // What does not fit is in the file header and extension 1.
+        raw.set_i16(115, u16::try_from(shared.samples).unwrap_or(0).cast_signed());
+        raw.set_i16(117, rounded_us(shared.interval_us).cast_signed());
+        raw.set_i32(189, self.inline);
+        raw.set_i32(193, self.crossline);
         raw.set_i16(215, delay_scalar);
-        Ok(raw.bytes)
+        if shared.revision >= 2 {
+            raw.bytes[232..240].copy_from_slice(&shared.encoding.word(*b"SEG00000"));
+        }
+        let extension = (shared.extensions > 0).then(|| self.extension(trace, shared));
+        Ok(Encoded { header: raw, extension })
+    }
+
+    /// The header as SU has it, which is revision 1's.
+    pub(crate) fn encode_su(
+        &self,
+        path: &Path,
+        trace: u64,
+        samples: u16,
+        interval_us: u16,
+        coordinate_scalar: Option<i16>,
+        order: WordOrder,
+    ) -> Result<RawTraceHeader> {
+        let shared = Shared {
+            samples: samples.into(),
+            interval_us: interval_us.into(),
+            coordinate_scalar,
+            order,
+            revision: 1,
+            extensions: 0,
+            encoding: TextEncoding::default(),
+        };
+        Ok(self.encode(path, trace, &shared)?.header)
+    }
+
+    /// Trace header extension 1.
+    fn extension(&self, trace: u64, shared: &Shared) -> [u8; TRACE_HEADER_BYTES] {
+        let mut bytes = [0; TRACE_HEADER_BYTES];
+        let mut int = |byte: usize, value: i64| {
+            put(shared.order, &mut bytes, byte - 1, value.to_be_bytes());
+        };
+        let number = i64::try_from(trace).unwrap_or(i64::MAX);
+        int(1, if self.trace_in_line == 0 { number } else { self.trace_in_line.into() });
+        int(9, number);
+        int(17, self.field_record.into());
+        int(25, self.ensemble.into());
+        let mut float = |byte: usize, value: f64| {
+            put(shared.order, &mut bytes, byte - 1, value.to_be_bytes());
+        };
+        float(33, 0.0 - self.receiver[2]);
+        float(57, self.source[2]);
+        float(97, self.source[0]);
+        float(105, self.source[1]);
+        float(113, self.receiver[0]);
+        float(121, self.receiver[1]);
+        float(129, self.offset_or_distance());
+        float(145, shared.interval_us);
+        float(161, self.cdp[0]);
+        float(169, self.cdp[1]);
+        let samples = u32::try_from(shared.samples).unwrap_or(u32::MAX);
+        put(shared.order, &mut bytes, 136, samples.to_be_bytes());
+        put(shared.order, &mut bytes, 156, shared.extensions.to_be_bytes());
+        bytes[232..240].copy_from_slice(&shared.encoding.word(*b"SEG00001"));
+        bytes
     }
 }
 
-/// The standard's scalar for coordinates in metres: -1000 (millimetres) where that is exact and
-/// fits 32 bits, -10000 where tenths of millimetres are needed, else the finest that fits. None if
-/// even metres do not fit.
-pub fn coordinate_scalar(coordinates: &[f64]) -> Option<i16> {
-    let fits = |scalar| coordinates.iter().all(|&v| scaled(v, scalar).is_some());
-    let exact = |scalar: i16| {
-        coordinates.iter().all(|&v| {
-            let value = v * f64::from(scalar.unsigned_abs());
-            (value - value.round()).abs() <= 1e-6
-        })
-    };
-    if fits(-10000) && !exact(-1000) && exact(-10000) {
-        return Some(-10000);
-    }
-    [-1000, -100, -10, 1].into_iter().find(|&scalar| fits(scalar))
-}
-
-/// `metres` in the units of a scalar, rounded, where that fits; the most negative number is left
-/// out so that the sign can be changed.
-fn scaled(metres: f64, scalar: i16) -> Option<i32> {
-    let factor = f64::from(scalar.unsigned_abs().max(1));
-    let value = if scalar < 0 { metres * factor } else { metres / factor }.round();
+/// An interval as revision 1 stores it, rounded; 0 where it has no such number.
+pub(super) fn rounded_us(interval_us: f64) -> u16 {
+    let nearest = interval_us.round();
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-    (value.abs() <= f64::from(i32::MAX)).then_some(value as i32)
-}
-
-/// Delay as whole milliseconds times the standard's scalar: (value, scalar), the scalar 0 for 1.
-fn delay_ms(delay: f64) -> Option<(i16, i16)> {
-    [(1.0, 0), (10.0, -10), (100.0, -100), (1000.0, -1000)].into_iter().find_map(
-        |(factor, scalar)| {
-            let value = delay * 1e3 * factor;
-            let whole = value.round();
-            let exact = (value - whole).abs() <= 1e-6 * whole.abs().max(1.0);
-            #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-            (exact && whole.abs() <= f64::from(i16::MAX)).then_some((whole as i16, scalar))
-        },
-    )
-}
-
-/// Trace header bytes with the byte order of their file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RawTraceHeader {
-    /// The bytes.
-    pub bytes: [u8; TRACE_HEADER_BYTES],
-    /// Their order.
-    pub order: ByteOrder,
-}
-
-impl RawTraceHeader {
-    fn word<const N: usize>(&self, byte: usize) -> [u8; N] {
-        let mut word = [0; N];
-        word.copy_from_slice(&self.bytes[byte - 1..byte - 1 + N]);
-        if self.order == ByteOrder::Little {
-            word.reverse();
-        }
-        word
-    }
-
-    /// The 32-bit field that starts at a byte, counted from 1.
-    ///
-    /// # Panics
-    /// If the field is not within the header.
-    #[must_use]
-    pub fn i32(&self, byte: usize) -> i32 {
-        i32::from_be_bytes(self.word(byte))
-    }
-
-    /// The 16-bit field that starts at a byte, counted from 1.
-    ///
-    /// # Panics
-    /// If the field is not within the header.
-    #[must_use]
-    pub fn i16(&self, byte: usize) -> i16 {
-        i16::from_be_bytes(self.word(byte))
-    }
-
-    fn put<const N: usize>(&mut self, byte: usize, mut word: [u8; N]) {
-        if self.order == ByteOrder::Little {
-            word.reverse();
-        }
-        self.bytes[byte - 1..byte - 1 + N].copy_from_slice(&word);
-    }
-
-    /// Sets the 32-bit field that starts at a byte, counted from 1.
-    ///
-    /// # Panics
-    /// If the field is not within the header.
-    pub fn set_i32(&mut self, byte: usize, value: i32) {
-        self.put(byte, value.to_be_bytes());
-    }
-
-    /// Sets the 16-bit field that starts at a byte, counted from 1.
-    ///
-    /// # Panics
-    /// If the field is not within the header.
-    pub fn set_i16(&mut self, byte: usize, value: i16) {
-        self.put(byte, value.to_be_bytes());
-    }
-
-    /// Samples of this trace as its header says; 0 means as in the file header.
-    #[must_use]
-    pub fn samples(&self) -> u16 {
-        self.i16(115).cast_unsigned()
-    }
-
-    /// Sample interval of this trace as its header says, us; 0 means as in the file header.
-    #[must_use]
-    pub fn interval_us(&self) -> u16 {
-        self.i16(117).cast_unsigned()
-    }
-
-    /// The fields with their scalars applied, m and s.
-    #[must_use]
-    pub fn decode(&self) -> TraceHeader {
-        let (z, xy) = (self.i16(69), self.i16(71));
-        let metres = |byte, scalar| apply(f64::from(self.i32(byte)), scalar);
-        // Some programs give receiver depth as a negative elevation only, source depth likewise.
-        let source_depth = metres(49, z) - metres(45, z);
-        TraceHeader {
-            field_record: self.i32(9),
-            trace_in_record: self.i32(13),
-            trace_in_line: self.i32(1),
-            source_point: self.i32(17),
-            source: [metres(73, xy), metres(77, xy), source_depth],
-            receiver: [metres(81, xy), metres(85, xy), 0.0 - metres(41, z)],
-            offset: Some(f64::from(self.i32(37))),
-            delay: apply(f64::from(self.i16(109)), self.i16(215)) / 1e3,
-        }
-    }
-}
-
-/// Applies a scalar to a stored number: negative divides, positive multiplies, zero counts as one.
-fn apply(value: f64, scalar: i16) -> f64 {
-    match scalar {
-        0 => value,
-        // Division, not multiplication by 1e-3, so that 12345 mm is the double nearest to 12.345 m.
-        s if s < 0 => value / f64::from(s.unsigned_abs()),
-        s => value * f64::from(s),
-    }
+    #[expect(clippy::cast_sign_loss, reason = "the range is checked")]
+    if (1.0..=65535.0).contains(&nearest) { nearest as u16 } else { 0 }
 }

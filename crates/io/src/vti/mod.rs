@@ -1,14 +1,21 @@
 //! VTK's `ImageData` for `ParaView`: XML with the numbers appended as raw bytes.
 //!
 //! Format: "VTK File Formats", XML `ImageData`, `header_type` `UInt64`, little endian, x fastest.
+//! [`read_header`] reads such files, also big endian, with 32-bit lengths, other element types, and
+//! values on cells; files that are compressed or encoded as text are refused.
 //! Values stand on points; `Origin` and `Spacing` are in metres. z is depth, positive downwards as
 //! everywhere here, so `ParaView` shows the surface at the bottom until the view is turned.
+
+mod read;
 
 use std::path::Path;
 
 use ndarray::ArrayView3;
 
-use crate::{AtomicFile, Error, Result};
+pub(crate) use read::open;
+pub use read::{VtiArray, is_vti, read_header};
+
+use crate::{AtomicFile, Element, Error, Result};
 
 /// What a VTI file says about its grid.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,8 +99,8 @@ fn write_with(
         let got = format!("{:?}", header.shape);
         return Err(Error::invalid(path, "the shape", got, "give at least one point per axis"));
     };
-    let start = xml(header);
-    let end = "\n  </AppendedData>\n</VTKFile>\n";
+    let start = xml(header, Element::F32);
+    let end = XML_END;
     let total = data_bytes.saturating_add((start.len() + 8 + end.len()) as u64);
     let mut file = AtomicFile::create(path, Some(total))?;
     file.write(start.as_bytes())?;
@@ -103,7 +110,18 @@ fn write_with(
     file.commit()
 }
 
-fn xml(header: &VtiHeader) -> String {
+/// What follows the numbers.
+pub(crate) const XML_END: &str = "\n  </AppendedData>\n</VTKFile>\n";
+
+/// What stands before the numbers and their length in bytes, 8 bytes little endian.
+pub(crate) fn xml(header: &VtiHeader, element: Element) -> String {
+    let kind = match element {
+        Element::F64 => "Float64",
+        Element::I16 => "Int16",
+        Element::I32 => "Int32",
+        // VTK has no half precision; callers ask for what it has.
+        Element::F16 | Element::F32 => "Float32",
+    };
     let [nx, ny, nz] = header.shape.map(|n| n - 1);
     let [x, y, z] = header.origin;
     let [hx, hy, hz] = header.spacing;
@@ -114,7 +132,7 @@ fn xml(header: &VtiHeader) -> String {
   <ImageData WholeExtent="0 {nx} 0 {ny} 0 {nz}" Origin="{x} {y} {z}" Spacing="{hx} {hy} {hz}">
     <Piece Extent="0 {nx} 0 {ny} 0 {nz}">
       <PointData Scalars="{escaped}">
-        <DataArray type="Float32" Name="{escaped}" format="appended" offset="0"/>
+        <DataArray type="{kind}" Name="{escaped}" format="appended" offset="0"/>
       </PointData>
       <CellData/>
     </Piece>
