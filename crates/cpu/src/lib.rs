@@ -1,8 +1,9 @@
 //! Backends that run on the host's processors.
 //!
 //! `cpu-ref` ([`ReferenceBackend`]) is the oracle: plain loops in f64 and f32 that share nothing
-//! with tuned code but `temblor-physics`. `cpu` ([`CpuBackend`]) is tuned for caches and vectors.
+//! with tuned code but `temblor-physics` and the guard against denormals. `cpu` ([`CpuBackend`]) is tuned for caches and vectors.
 
+mod denormals;
 pub mod memory;
 pub mod reference;
 pub mod tuned;

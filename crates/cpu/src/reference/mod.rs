@@ -4,7 +4,7 @@
 //! layers and images of `temblor-physics`, whose weights and profiles are all that it shares with
 //! tuned code. Weights, profiles and c^2 dt^2 are computed in f64 and rounded once; samples and
 //! injections are summed in f64 and rounded once. Values below the smallest normal number are
-//! stored as zero, which is how denormals are flushed here.
+//! stored as zero; so are intermediates where the processor can (they are slow at a wave's front).
 
 mod layers;
 mod layout;

@@ -7,6 +7,8 @@
 use rayon::prelude::*;
 use temblor_physics::WaveProblem;
 
+use crate::denormals::FlushDenormals;
+
 use super::layers::{CpmlAxis, CpmlProfiles, MinimodLayer};
 use super::layout::Layout;
 use super::real::Real;
@@ -105,7 +107,10 @@ pub(super) fn step<T: Real>(
             let q = vec![T::default(); nz + 2 * layout.halo[2]];
             Rows { laplacian: row(), second: row(), first: row(), q_first: row(), q }
         },
-        |rows, (i, plane)| shared.plane(i, plane, rows),
+        |rows, (i, plane)| {
+            let _flush = FlushDenormals::new();
+            shared.plane(i, plane, rows);
+        },
     );
     drop(planes);
     if let (Some(layer), Some(phi)) = (minimod.as_mut(), phi) {
@@ -312,6 +317,7 @@ fn step_q<T: Real>(layout: &Layout, weights: &[T], p: &[T], axis: usize, layer: 
     let CpmlAxis { profiles, q, .. } = layer;
     let [_, sy, sz] = profiles.shape;
     q.par_chunks_exact_mut(sy * sz).enumerate().for_each(|(x, q)| {
+        let _flush = FlushDenormals::new();
         let mut first = vec![T::default(); layout.shape[2]];
         let i = if axis == 0 { profiles.node(x) } else { x };
         for (y, q) in q.chunks_exact_mut(sz).enumerate() {

@@ -5,7 +5,6 @@
 //! Every variant steps the same rows by the same kernels and differs in their order alone, so all
 //! variants give the same bits on the same processor.
 
-mod denormals;
 mod fields;
 mod images;
 mod kernels;

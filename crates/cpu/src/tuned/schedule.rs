@@ -25,9 +25,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::denormals::FlushDenormals;
 use super::layout::Layout;
 use super::pass::{Pass, Scratch};
+use crate::denormals::FlushDenormals;
 
 /// Planes stepped together.
 const PLANES: usize = 2;

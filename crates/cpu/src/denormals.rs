@@ -11,14 +11,14 @@
 use std::marker::PhantomData;
 
 /// Flushes denormals until it is dropped.
-pub(super) struct FlushDenormals {
+pub(crate) struct FlushDenormals {
     before: u64,
     /// The register belongs to a thread, so the guard must not leave it.
     _thread: PhantomData<*const ()>,
 }
 
 impl FlushDenormals {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let before = read();
         write(before | FLUSH);
         Self { before, _thread: PhantomData }
