@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::commands::{check, completions, devices, init, io, model, run, show, tune, verify};
+use crate::commands::{
+    check, completions, conformance, devices, init, io, model, run, show, tune, verify,
+};
 use crate::{exit, provenance};
 
 const EXAMPLES: &str = "\
@@ -102,6 +104,8 @@ pub enum Command {
     Io(io::IoArgs),
     /// Check the physics on a device: measured beside predicted
     Verify(verify::VerifyArgs),
+    /// Run the matrix backend x variant x check: pass, fail, unsupported and why
+    Conformance(conformance::ConformanceArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
 }

@@ -107,6 +107,14 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
                 Err(exit::Failure::VerifyFailed(message.into()).into())
             }
         }
+        Command::Conformance(args) => {
+            if commands::conformance::run(args)? {
+                Ok(())
+            } else {
+                let message = "a check failed; the lines that begin with FAIL name it";
+                Err(exit::Failure::VerifyFailed(message.into()).into())
+            }
+        }
         Command::Io(args) => commands::io::run(args, cli.global.quiet),
         Command::Completions(args) => commands::completions::run(args),
     }
