@@ -11,7 +11,7 @@ use crate::{exit, provenance};
 
 const EXAMPLES: &str = "\
 Examples:
-  temblor init shot.toml            write a commented run file that runs as it is
+  temblor init shot.toml            a commented run file that runs as it is
   temblor check shot.toml           time step, resolution, memory; no run
   temblor run shot.toml             run it: traces and a report
   temblor run --resume survey.toml  go on where an interrupted run stopped
