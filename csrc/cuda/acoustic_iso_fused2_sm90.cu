@@ -10,7 +10,7 @@
 // block of 512 threads per SM; 9 planes of both fields in registers.
 // sm_90, CUDA >= 12.0. 10 B and 33 flop per point and step; 14.4 B per step between L2 and SM.
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "acoustic_iso.cuh"
+#include "four.cuh"
 #include "tiles.cuh"
 #include "tma.cuh"
 
@@ -34,10 +34,6 @@ struct Shared {
   uint64_t full[RING];
   uint64_t full_streams[PREV_RING];
 };
-
-__device__ __forceinline__ float4 load4(const float* p) {
-  return *reinterpret_cast<const float4*>(p);
-}
 
 __device__ __forceinline__ float4 pair4(float w, const float4& a, const float4& b, float4 acc) {
   acc.x = pair(w, a.x, b.x, acc.x);
@@ -73,12 +69,6 @@ __device__ __forceinline__ float4 laplacian(const TemblorStep& s, const float* p
   for (int r = 1; r <= R; ++r)
     lap = pair4(s.second[0][r], queue[(turn + R - r) % QUEUE], queue[(turn + R + r) % QUEUE], lap);
   return lap;
-}
-
-__device__ __forceinline__ float4 leap4(const float4& p, const float4& prev, const float4& v,
-                                        const float4& lap) {
-  return make_float4(leap(p.x, prev.x, v.x, lap.x), leap(p.y, prev.y, v.y, lap.y),
-                     leap(p.z, prev.z, v.z, lap.z), leap(p.w, prev.w, v.w, lap.w));
 }
 
 // Stores four nodes, of which the first `count` exist.

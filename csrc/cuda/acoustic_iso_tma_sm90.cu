@@ -10,7 +10,7 @@
 // 96 % busy. The halo by plain loads one plane ahead into registers: 215, waiting for them.)
 // sm_90, CUDA >= 12.0. 16 B and 33 flop per point; 17.5 B per point between L2 and SM.
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "acoustic_iso.cuh"
+#include "four.cuh"
 #include "tiles.cuh"
 #include "tma.cuh"
 
@@ -33,10 +33,6 @@ struct Shared {
   uint64_t full[RING];
   uint64_t full_streams[STREAM_RING];
 };
-
-__device__ __forceinline__ float4 load4(const float* p) {
-  return *reinterpret_cast<const float4*>(p);
-}
 
 }  // namespace
 

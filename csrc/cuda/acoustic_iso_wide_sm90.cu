@@ -14,7 +14,7 @@
 // rings of 3 and 6 planes within 1 %.
 // sm_90, CUDA >= 12.0. 16 B and 49 flop per point; 17.4 B (TZ 128) to 18.4 B (256) between L2 and SM.
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "acoustic_iso.cuh"
+#include "four.cuh"
 #include "tiles.cuh"
 #include "tma.cuh"
 
@@ -32,23 +32,6 @@ struct Tile {
   static constexpr int PLANE = (PZ * PY + 31) / 32 * 32;
   static_assert(PY <= 64, "a warp copies two rows per lane at most");
 };
-
-__device__ __forceinline__ float4 load4(const float* p) {
-  return *reinterpret_cast<const float4*>(p);
-}
-
-__device__ __forceinline__ float4 zero4() { return make_float4(0.0f, 0.0f, 0.0f, 0.0f); }
-
-__device__ __forceinline__ float4 fma4(float w, const float4& a, const float4& acc) {
-  return make_float4(fma_rn(w, a.x, acc.x), fma_rn(w, a.y, acc.y), fma_rn(w, a.z, acc.z),
-                     fma_rn(w, a.w, acc.w));
-}
-
-__device__ __forceinline__ float4 leap4(const float4& p, const float4& prev, const float4& v,
-                                        const float4& lap) {
-  return make_float4(leap(p.x, prev.x, v.x, lap.x), leap(p.y, prev.y, v.y, lap.y),
-                     leap(p.z, prev.z, v.z, lap.z), leap(p.w, prev.w, v.w, lap.w));
-}
 
 // Stores four nodes, of which the first `count` exist.
 __device__ __forceinline__ void store4(float* to, const float4& value, int count) {
