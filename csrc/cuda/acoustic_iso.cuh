@@ -23,6 +23,24 @@ __device__ __forceinline__ float pair(float w, float low, float high, float acc)
   return fma_rn(w, add(low, high), acc);
 }
 
+// p^(n+1) of the node at `at`; terms along z, y, x, nearest first.
+template <int R>
+__device__ __forceinline__ float stepped(const TemblorStep& s, const float* __restrict__ p,
+                                         const float* prev, const float* __restrict__ v,
+                                         int64_t at) {
+  const float centre = p[at];
+  float lap = mul(s.centre, centre);
+#pragma unroll
+  for (int r = 1; r <= R; ++r) lap = pair(s.second[2][r], p[at - r], p[at + r], lap);
+#pragma unroll
+  for (int r = 1; r <= R; ++r)
+    lap = pair(s.second[1][r], p[at - r * s.stride_y], p[at + r * s.stride_y], lap);
+#pragma unroll
+  for (int r = 1; r <= R; ++r)
+    lap = pair(s.second[0][r], p[at - r * s.stride_x], p[at + r * s.stride_x], lap);
+  return leap(centre, prev[at], v[at], lap);
+}
+
 // Asks L2 for what a later plane of the march will need: with 16 warps on an SM the layers' kernels
 // wait for memory otherwise.
 __device__ __forceinline__ void prefetch(const float* p) {

@@ -20,17 +20,7 @@ __device__ __forceinline__ void step(const TemblorStep& s, const float* __restri
   if (k >= s.end[2] || j >= s.end[1]) return;
   for (int i = s.begin[0] + int(blockIdx.z); i < s.end[0]; i += int(gridDim.z)) {
     const int64_t at = i * s.stride_x + j * s.stride_y + k;
-    const float centre = p[at];
-    float lap = mul(s.centre, centre);
-#pragma unroll
-    for (int r = 1; r <= R; ++r) lap = pair(s.second[2][r], p[at - r], p[at + r], lap);
-#pragma unroll
-    for (int r = 1; r <= R; ++r)
-      lap = pair(s.second[1][r], p[at - r * s.stride_y], p[at + r * s.stride_y], lap);
-#pragma unroll
-    for (int r = 1; r <= R; ++r)
-      lap = pair(s.second[0][r], p[at - r * s.stride_x], p[at + r * s.stride_x], lap);
-    next[at] = leap(centre, prev[at], v[at], lap);
+    next[at] = stepped<R>(s, p, prev, v, at);
   }
 }
 

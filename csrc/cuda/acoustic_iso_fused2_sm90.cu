@@ -50,18 +50,7 @@ constexpr int QUEUE = 2 * R + 1;
 template <int P>
 __device__ __forceinline__ float4 laplacian(const TemblorStep& s, const float* plane,
                                             const float4 (&queue)[QUEUE], int turn) {
-  const float4 low = load4(plane - 4), high = load4(plane + 4), mid = queue[(turn + R) % QUEUE];
-  const float line[12] = {low.x, low.y, low.z,  low.w,  mid.x,  mid.y,
-                          mid.z, mid.w, high.x, high.y, high.z, high.w};
-  float sum[4];
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    sum[e] = mul(s.centre, line[4 + e]);
-#pragma unroll
-    for (int r = 1; r <= R; ++r)
-      sum[e] = pair(s.second[2][r], line[4 + e - r], line[4 + e + r], sum[e]);
-  }
-  float4 lap = make_float4(sum[0], sum[1], sum[2], sum[3]);
+  float4 lap = along_z(s, load4(plane - 4), queue[(turn + R) % QUEUE], load4(plane + 4));
 #pragma unroll
   for (int r = 1; r <= R; ++r)
     lap = pair4(s.second[1][r], load4(plane - r * P), load4(plane + r * P), lap);

@@ -127,17 +127,7 @@ __device__ __forceinline__ void plain(const TemblorStep& s, const TemblorBoxes& 
   if (!c.active) return;
   for (int i = c.i0; i < c.i1; ++i) {
     const int64_t at = i * s.stride_x + c.j * s.stride_y + c.k;
-    const float centre = p[at];
-    float lap = mul(s.centre, centre);
-#pragma unroll
-    for (int r = 1; r <= R; ++r) lap = pair(s.second[2][r], p[at - r], p[at + r], lap);
-#pragma unroll
-    for (int r = 1; r <= R; ++r)
-      lap = pair(s.second[1][r], p[at - r * s.stride_y], p[at + r * s.stride_y], lap);
-#pragma unroll
-    for (int r = 1; r <= R; ++r)
-      lap = pair(s.second[0][r], p[at - r * s.stride_x], p[at + r * s.stride_x], lap);
-    next[at] = leap(centre, prev[at], v[at], lap);
+    next[at] = stepped<R>(s, p, prev, v, at);
   }
 }
 

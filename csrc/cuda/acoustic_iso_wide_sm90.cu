@@ -44,22 +44,6 @@ __device__ __forceinline__ void store4(float* to, const float4& value, int count
   }
 }
 
-// The centre and the taps along z of four nodes.
-__device__ __forceinline__ float4 along_z(const TemblorStep& s, const float4& low,
-                                          const float4& mid, const float4& high) {
-  const float line[12] = {low.x, low.y, low.z,  low.w,  mid.x,  mid.y,
-                          mid.z, mid.w, high.x, high.y, high.z, high.w};
-  float sum[4];
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    sum[e] = mul(s.centre, line[4 + e]);
-#pragma unroll
-    for (int r = 1; r <= R; ++r)
-      sum[e] = pair(s.second[2][r], line[4 + e - r], line[4 + e + r], sum[e]);
-  }
-  return make_float4(sum[0], sum[1], sum[2], sum[3]);
-}
-
 template <int TZ>
 __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTiles& tiles,
                                           const float* __restrict__ p, float* next,

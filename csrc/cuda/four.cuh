@@ -23,4 +23,20 @@ __device__ __forceinline__ float4 leap4(const float4& p, const float4& prev, con
                      leap(p.z, prev.z, v.z, lap.z), leap(p.w, prev.w, v.w, lap.w));
 }
 
+// The centre and the taps along z of four nodes; order 8.
+__device__ __forceinline__ float4 along_z(const TemblorStep& s, const float4& low,
+                                          const float4& mid, const float4& high) {
+  const float line[12] = {low.x, low.y, low.z,  low.w,  mid.x,  mid.y,
+                          mid.z, mid.w, high.x, high.y, high.z, high.w};
+  float sum[4];
+#pragma unroll
+  for (int e = 0; e < 4; ++e) {
+    sum[e] = mul(s.centre, line[4 + e]);
+#pragma unroll
+    for (int r = 1; r <= 4; ++r)
+      sum[e] = pair(s.second[2][r], line[4 + e - r], line[4 + e + r], sum[e]);
+  }
+  return make_float4(sum[0], sum[1], sum[2], sum[3]);
+}
+
 }  // namespace temblor
