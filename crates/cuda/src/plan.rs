@@ -85,7 +85,7 @@ impl CudaPlan {
         let fields = Fields::new(&stream, &layout, 2 * variant.steps_per_pass as usize)?;
         let layers = Layers::new(&stream, problem, &layout, &kernels)?;
         let whole = whole_step(problem, &layout);
-        let units = sys::describe(context)?.units;
+        let units = sys::units(context)?;
         let interior =
             Interior::new(&variant.name, problem, &whole, &kernels, &layout, &fields, units)?;
         let rows = options.steps_between_traces;
