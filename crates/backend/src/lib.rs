@@ -16,7 +16,9 @@
 pub mod device;
 pub mod error;
 pub mod fields;
+pub mod parameters;
 pub mod plan;
+pub mod roofs;
 pub mod state;
 pub mod tables;
 pub mod tuning;
@@ -24,7 +26,9 @@ pub mod tuning;
 pub use device::{Capabilities, DeviceInfo};
 pub use error::{Error, Result};
 pub use fields::{ElementType, Field, HostArray, HostView, HostViewMut, Region};
+pub use parameters::{Parameter, Parameters};
 pub use plan::{
-    Backend, Footprint, FootprintItem, Health, PlanOptions, Propagator, Ticket, Variant,
+    Backend, Footprint, FootprintItem, Health, KernelTime, PlanOptions, Propagator, Ticket, Variant,
 };
+pub use roofs::{Nominal, StreamPattern, StreamRequest};
 pub use tables::{ReceiverTable, SourceTable, Traces};

@@ -7,8 +7,8 @@ use temblor_physics::WaveProblem;
 
 use crate::tuning::Choice;
 use crate::{
-    Capabilities, DeviceInfo, Field, HostArray, HostView, HostViewMut, ReceiverTable, Region,
-    Result, SourceTable, Traces,
+    Capabilities, DeviceInfo, Error, Field, HostArray, HostView, HostViewMut, Nominal, Parameter,
+    Parameters, ReceiverTable, Region, Result, SourceTable, StreamRequest, Traces,
 };
 
 /// One kernel family that solves a problem, with what a step costs at least.
@@ -53,6 +53,8 @@ impl Variant {
 pub struct PlanOptions {
     /// Variant by name; `None` takes the preferred one.
     pub variant: Option<String>,
+    /// Values of some of the variant's [`Backend::parameters`]; the others keep their defaults.
+    pub parameters: Parameters,
     /// Most receivers that [`Propagator::set_receivers`] will be given; sizes the trace buffer.
     pub receivers: usize,
     /// Most steps between two calls of [`Propagator::traces`]; sizes the trace buffer.
@@ -63,13 +65,20 @@ impl PlanOptions {
     /// Options for a number of receivers and of steps between two calls of `traces`.
     #[must_use]
     pub const fn new(receivers: usize, steps_between_traces: usize) -> Self {
-        Self { variant: None, receivers, steps_between_traces }
+        Self { variant: None, parameters: Parameters::new(), receivers, steps_between_traces }
     }
 
     /// Asks for a variant by name.
     #[must_use]
     pub fn variant(mut self, name: impl Into<String>) -> Self {
         self.variant = Some(name.into());
+        self
+    }
+
+    /// Asks for values of the variant's parameters.
+    #[must_use]
+    pub fn parameters(mut self, parameters: Parameters) -> Self {
+        self.parameters = parameters;
         self
     }
 }
@@ -118,6 +127,21 @@ pub struct Health {
     pub first_bad: Option<[usize; 3]>,
 }
 
+/// How long one kind of kernel took in the steps of [`Propagator::advance_by_kernel`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelTime {
+    /// What it does: `interior`, `layers`, `walls`, `sources`, `receivers`.
+    pub name: String,
+    /// Nodes that a step of it updates.
+    pub points: u64,
+    /// Least traffic with main memory, bytes per step.
+    pub bytes_per_step: f64,
+    /// Operations per step.
+    pub flops_per_step: f64,
+    /// Time of each step, s.
+    pub seconds: Vec<f64>,
+}
+
 /// A queued snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ticket(pub u64);
@@ -147,6 +171,40 @@ pub trait Backend: Send + Sync {
     /// sources, or the version.
     fn kernels(&self) -> String {
         env!("CARGO_PKG_VERSION").into()
+    }
+
+    /// What a variant can be tuned by for a problem.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] as for [`Backend::variants`], and for an unknown variant.
+    fn parameters(&self, problem: &WaveProblem, variant: &str) -> Result<Vec<Parameter>> {
+        let _ = (problem, variant);
+        Ok(Vec::new())
+    }
+
+    /// What the vendor or the driver says of the device.
+    fn nominal(&self) -> Nominal {
+        Nominal::default()
+    }
+
+    /// Measures memory traffic, B/s, one value per sample.
+    ///
+    /// # Errors
+    /// [`crate::Error::OutOfMemory`], [`crate::Error::Driver`]; [`crate::Error::Unsupported`] where
+    /// it is not measured.
+    fn stream(&self, request: &StreamRequest) -> Result<Vec<f64>> {
+        let what = format!("measuring {} traffic", request.pattern.name());
+        Err(Error::Unsupported { backend: self.device().backend.clone(), what })
+    }
+
+    /// Measures single-precision fused multiply-adds from registers, operations per second (two per
+    /// fused multiply-add), one value per sample.
+    ///
+    /// # Errors
+    /// [`crate::Error::Driver`]; [`crate::Error::Unsupported`] where it is not measured.
+    fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
+        let what = format!("measuring operations per second ({samples} samples)");
+        Err(Error::Unsupported { backend: self.device().backend.clone(), what })
     }
 
     /// What [`Backend::propagator`] would allocate.
@@ -225,6 +283,17 @@ pub trait Propagator: Send {
     /// [`crate::Error::Invalid`] if the wave speed was never set or the trace buffer would
     /// overflow (neither poisons); [`crate::Error::Driver`].
     fn advance(&mut self, steps: u32) -> Result<()>;
+
+    /// Steps like [`Propagator::advance`], bit for bit, one kind of kernel after the other, and says
+    /// how long each took; the sum is more than a step of `advance` takes where that overlaps them.
+    ///
+    /// # Errors
+    /// As for [`Propagator::advance`]; [`crate::Error::Unsupported`] where kernels are not told apart.
+    fn advance_by_kernel(&mut self, steps: u32) -> Result<Vec<KernelTime>> {
+        let _ = steps;
+        let what = "time by kernel".into();
+        Err(Error::Unsupported { backend: self.variant().name.clone(), what })
+    }
 
     /// Steps queued since the last reset: n of p^n.
     fn step(&self) -> u64;
