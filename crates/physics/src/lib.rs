@@ -22,6 +22,7 @@ pub mod resample;
 pub mod time_dispersion;
 pub mod wavelet;
 pub mod weights;
+pub mod work;
 
 pub use boundary::{Boundaries, Boundary, Cpml, Minimod};
 pub use error::{Error, Result};
@@ -33,3 +34,4 @@ pub use problem::{
 };
 pub use resample::{Resampler, sample_count};
 pub use wavelet::Wavelet;
+pub use work::StepWork;

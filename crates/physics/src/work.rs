@@ -1,0 +1,101 @@
+//! The least that a step must move through main memory, layers included.
+//!
+//! A node of the interior reads p, p- and c^2 dt^2 and writes p+: four values. In Minimod's layer phi
+//! is read and written on top; in the C-PML two memory variables per axis that is damped there.
+//! Damping profiles depend on one coordinate and count as nothing, nor does a halo that is read
+//! twice. A method of one step per pass cannot do with less; one that fuses steps can.
+
+use crate::{Arithmetic, Axis, BoundaryKind, WaveProblem};
+
+/// Nodes of a region and the traffic of a step in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RegionWork {
+    /// Nodes.
+    pub points: u64,
+    /// Least traffic of a step, bytes.
+    pub bytes: u64,
+}
+
+/// Nodes and least traffic of a step, outside and inside the absorbing layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StepWork {
+    /// Outside the layers.
+    pub interior: RegionWork,
+    /// Inside.
+    pub layers: RegionWork,
+}
+
+impl StepWork {
+    /// Of a problem.
+    #[must_use]
+    pub fn of(problem: &WaveProblem) -> Self {
+        let value = match problem.arithmetic {
+            Arithmetic::F32 => 4,
+            Arithmetic::F64 => 8,
+        };
+        let shape = problem.grid.shape.map(|n| n as u64);
+        let damped = Axis::ALL.map(|axis| {
+            let (low, high) = problem.ends(axis);
+            (low.cells() + high.cells()) as u64
+        });
+        let cpml = problem.boundaries.0.iter().any(|b| BoundaryKind::from(b) == BoundaryKind::Cpml);
+        let mut work = Self::default();
+        // Every choice of axes along which a node lies in a layer.
+        for choice in 0..8_u32 {
+            let inside = |axis: usize| choice >> axis & 1 == 1;
+            let points: u64 =
+                (0..3).map(|a| if inside(a) { damped[a] } else { shape[a] - damped[a] }).product();
+            let axes = u64::from(choice.count_ones());
+            let more = if cpml { 4 * axes } else { 2 * axes.min(1) };
+            let region = if axes > 0 { &mut work.layers } else { &mut work.interior };
+            region.points += points;
+            region.bytes += points * (4 + more) * value;
+        }
+        work
+    }
+
+    /// Inside and outside, bytes.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        self.interior.bytes + self.layers.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Boundaries, Boundary, Cpml, Grid, Minimod};
+
+    fn work(shape: [usize; 3], boundary: Boundary) -> StepWork {
+        let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
+        let boundaries = Boundaries::uniform(boundary);
+        StepWork::of(&WaveProblem::builder(grid, 1e-3).boundaries(boundaries).build().unwrap())
+    }
+
+    #[test]
+    fn minimods_shell_of_27_around_746_holds_19_percent_of_800_cubed() {
+        // As the stencil paper counts, whose layer is 27 nodes on all six faces: 800 - 54 = 746.
+        let all = work([800; 3], Boundary::Minimod(Minimod { cells: 27, eta_peak: 0.1 }));
+        assert_eq!(all.interior.points, 746_u64.pow(3));
+        assert_eq!(all.layers.points, 800_u64.pow(3) - 746_u64.pow(3));
+        assert_eq!(all.interior.bytes, 16 * all.interior.points);
+        assert_eq!(all.layers.bytes, 24 * all.layers.points);
+    }
+
+    #[test]
+    fn edges_and_corners_of_a_cpml_hold_more() {
+        let layer = Boundary::Cpml(Cpml { cells: 2, r0: 1e-3, peak_hz: 10.0, vmax: 2000.0 });
+        let all = work([10, 12, 14], layer);
+        // Faces 4 x (8 x 10, 6 x 10, 6 x 8), edges 16 x (10, 8, 6), corners 64.
+        let (faces, edges, corners) = (4 * (80 + 60 + 48), 16 * (10 + 8 + 6), 64);
+        assert_eq!(all.layers.points, faces + edges + corners);
+        assert_eq!(all.layers.bytes, 32 * faces + 48 * edges + 64 * corners);
+        assert_eq!(all.bytes(), 16 * 6 * 8 * 10 + all.layers.bytes);
+    }
+
+    #[test]
+    fn without_layers_a_step_moves_four_values_per_node() {
+        let all = work([5, 1, 7], Boundary::Free);
+        assert_eq!((all.interior.points, all.bytes()), (35, 16 * 35));
+    }
+}
