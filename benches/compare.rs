@@ -11,7 +11,6 @@
 //! other work only that can be compared, best with one thread (`RAYON_NUM_THREADS=1`), since threads
 //! that wait count as well.
 
-use std::hint::black_box;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,10 +19,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
-use temblor::backend::{Backend, Field, PlanOptions, Propagator, Region};
-use temblor::cpu::CpuBackend;
-use temblor::cpu::memory::AlignedVec;
+use temblor::backend::{Backend, Field, PlanOptions, Propagator, Region, StreamPattern};
+use temblor::cpu::roofs::{Streams, multiply_adds};
+use temblor::cpu::{CpuBackend, Isa};
 use temblor::physics::{Boundaries, Boundary, Cpml, Grid, WaveProblem};
 
 /// Gpoint/s of `steps` steps over `points` points.
@@ -77,108 +75,16 @@ fn plan(size: usize, variant: &str, layers: bool) -> Result<Box<dyn Propagator>>
     Ok(plan)
 }
 
-/// Bytes per second of `a = 2b - a + c`: 3 reads and 1 write, arrays as large as the plan's.
-struct Stream([AlignedVec; 3]);
-
-impl Stream {
-    fn new(points: usize) -> Self {
-        Self([points; 3].map(AlignedVec::zeroed))
-    }
-
-    fn points_per_second(&mut self) -> f64 {
-        let [a, b, c] = &mut self.0;
-        let points = a.len();
-        let part = 1 << 16;
-        let time = seconds(|| {
-            let parts = a.par_chunks_mut(part).zip(b.par_chunks(part)).zip(c.par_chunks(part));
-            parts.for_each(|((a, b), c)| stream_part(a, b, c));
-        });
-        points as f64 / time
-    }
-}
-
-/// By the widest vectors that need no detection of more than AVX2: with the base target's, one core
-/// falls short of what memory gives.
-fn stream_part(a: &mut [f32], b: &[f32], c: &[f32]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2")]
-        fn wide(a: &mut [f32], b: &[f32], c: &[f32]) {
-            stream_plain(a, b, c);
-        }
-
-        if is_x86_feature_detected!("avx2") {
-            #[expect(unsafe_code, reason = "the feature was detected")]
-            // SAFETY: the processor has AVX2.
-            return unsafe { wide(a, b, c) };
-        }
-    }
-    stream_plain(a, b, c);
-}
-
-#[inline(always)]
-fn stream_plain(a: &mut [f32], b: &[f32], c: &[f32]) {
-    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
-        *a = 2.0 * b - *a + c;
-    }
+/// Points per second of 3 reads and 1 write in place, arrays as large as the plan's.
+fn streamed(streams: &mut Streams) -> f64 {
+    streams.elements() as f64 / seconds(|| streams.pass(StreamPattern::Step))
 }
 
 /// Operations per second of fused multiply-adds from registers, all cores.
 fn fused_operations_per_second() -> f64 {
-    const TURNS: usize = 1 << 21;
-    let threads = rayon::current_num_threads();
-    let time = seconds(|| {
-        rayon::broadcast(|_| black_box(fma_roof(TURNS)));
-    });
-    (threads * TURNS * FMA_LANES * 2) as f64 / time
-}
-
-/// Independent sums: 12 vectors of 16 lanes hide four cycles of latency on two units.
-const FMA_LANES: usize = 192;
-
-#[cfg(target_arch = "x86_64")]
-fn fma_roof(turns: usize) -> f32 {
-    use std::arch::x86_64::{_mm512_fmadd_ps, _mm512_reduce_add_ps, _mm512_set1_ps};
-
-    // By intrinsics, since the compiler prefers vectors of half the width.
-    #[target_feature(enable = "avx512f")]
-    fn widest(turns: usize) -> f32 {
-        let (factor, offset) = (_mm512_set1_ps(black_box(0.999)), _mm512_set1_ps(1e-3));
-        let mut sums = [_mm512_set1_ps(1.0); FMA_LANES / 16];
-        for _ in 0..turns {
-            for sum in &mut sums {
-                *sum = _mm512_fmadd_ps(*sum, factor, offset);
-            }
-        }
-        sums.iter().map(|&sum| _mm512_reduce_add_ps(sum)).sum()
-    }
-
-    if is_x86_feature_detected!("avx512f") {
-        #[expect(unsafe_code, reason = "the feature was detected")]
-        // SAFETY: the processor has AVX-512F.
-        unsafe {
-            widest(turns)
-        }
-    } else {
-        accumulate(turns)
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn fma_roof(turns: usize) -> f32 {
-    accumulate(turns)
-}
-
-/// What the compiler makes of it: a lower bound of the roof.
-fn accumulate(turns: usize) -> f32 {
-    let (factor, offset) = (black_box(0.999_f32), black_box(1e-3_f32));
-    let mut sums = [1.0_f32; FMA_LANES];
-    for _ in 0..turns {
-        for sum in &mut sums {
-            *sum = *sum * factor + offset;
-        }
-    }
-    sums.iter().sum()
+    let mut operations = 0.0;
+    let time = seconds(|| operations = multiply_adds(Isa::available()[0], 1 << 21));
+    operations / time
 }
 
 /// Gpoint/s that a peer's command prints last.
@@ -219,13 +125,13 @@ fn main() -> Result<()> {
             rows.push((variant, layers, plan(size, variant, layers)?, 0.0_f64));
         }
     }
-    let mut stream = Stream::new(points);
+    let mut streams = Streams::new(Isa::available()[0], points, 1.0);
     let (mut memory, mut compute, mut other) = (0.0_f64, 0.0_f64, 0.0_f64);
     for _ in 0..rounds {
         if let Some(command) = &devito {
             other = other.max(peer(command)?);
         }
-        memory = memory.max(stream.points_per_second() / 1e9);
+        memory = memory.max(streamed(&mut streams) / 1e9);
         compute = compute.max(fused_operations_per_second() / 1e9);
         for (_, _, plan, best) in &mut rows {
             let mut outcome = Ok(());

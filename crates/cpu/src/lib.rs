@@ -6,6 +6,7 @@
 mod denormals;
 pub mod memory;
 pub mod reference;
+pub mod roofs;
 pub mod tuned;
 
 pub use reference::ReferenceBackend;

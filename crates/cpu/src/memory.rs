@@ -131,6 +131,14 @@ impl AlignedVec {
     /// as for a `Vec`: ask [`available_memory`] first.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
+        let mut array = Self::untouched(len);
+        array.touch();
+        array
+    }
+
+    /// As [`AlignedVec::zeroed`], but pages come where and when the caller first touches them: with
+    /// several memories per machine, next to the thread that does.
+    pub(crate) fn untouched(len: usize) -> Self {
         if len == 0 {
             let data = std::ptr::NonNull::<f32>::dangling().as_ptr();
             let layout = Layout::new::<()>();
@@ -147,9 +155,8 @@ impl AlignedVec {
         let shift = base.align_offset(ALIGNMENT);
         // SAFETY: the shift is below ALIGNMENT, by which the allocation is longer than the data.
         let start = unsafe { base.add(shift) };
-        let mut array = Self { base, layout, data: start.cast(), len };
+        let array = Self { base, layout, data: start.cast(), len };
         ask_for_large_pages(&array);
-        array.touch();
         array
     }
 

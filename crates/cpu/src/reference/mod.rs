@@ -15,11 +15,14 @@ mod step;
 
 use temblor_backend::plan::choose_variant;
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Error, Footprint, PlanOptions, Propagator, Result, Variant,
+    Backend, Capabilities, DeviceInfo, Error, Footprint, PlanOptions, Propagator, Result,
+    StreamRequest, Variant,
 };
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, Operator, WaveProblem};
 
 use crate::memory::{available_memory, memory_limit};
+use crate::roofs;
+use crate::tuned::Isa;
 use plan::Plan;
 
 /// Backend id.
@@ -86,6 +89,15 @@ impl Backend for ReferenceBackend {
         let flops = radius * (2.0 * axes + 1.0) + 5.0;
         let about = "plain loops, the oracle";
         Ok(vec![Variant::new("loops", about, 4.0 * bytes, flops, 1)])
+    }
+
+    // The roofs of the machine, which `cpu` measures: the loops here have none of their own.
+    fn stream(&self, request: &StreamRequest) -> Result<Vec<f64>> {
+        roofs::stream(Isa::available()[0], request)
+    }
+
+    fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
+        Ok(roofs::peak_flops(Isa::available()[0], samples))
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {

@@ -18,16 +18,19 @@ mod schedule;
 
 use temblor_backend::plan::choose_variant;
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Error, Footprint, PlanOptions, Propagator, Result, Variant,
+    Backend, Capabilities, DeviceInfo, Error, Footprint, PlanOptions, Propagator, Result,
+    StreamRequest, Variant,
 };
 use temblor_physics::{Arithmetic, Axis, BoundaryKind, Equation, Operator, WaveProblem};
 
 pub use kernels::Isa;
+pub(crate) use kernels::{RoofKernels, StreamArgs};
 
 use self::layers::Layers;
 use self::layout::Layout;
 use self::plan::{Plan, Tiles, trace_samples};
 use crate::memory::{AlignedVec, available_memory, memory_limit};
+use crate::roofs;
 
 /// Backend id.
 pub(crate) const BACKEND: &str = "cpu";
@@ -137,6 +140,14 @@ impl Backend for CpuBackend {
         // Tiles along y are what threads share; a 2-D problem has one, and fits the cache anyway.
         let three_d = problem.grid.active(Axis::Y);
         Ok(if three_d { vec![wavefront, blocked] } else { vec![blocked] })
+    }
+
+    fn stream(&self, request: &StreamRequest) -> Result<Vec<f64>> {
+        roofs::stream(self.isa, request)
+    }
+
+    fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
+        Ok(roofs::peak_flops(self.isa, samples))
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {

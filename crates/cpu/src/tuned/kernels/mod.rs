@@ -8,11 +8,13 @@
 
 mod cpml;
 mod minimod;
+mod roofs;
 mod simd;
 mod step;
 
 pub(super) use cpml::{CpmlArgs, Profile};
 pub(super) use minimod::MinimodArgs;
+pub(crate) use roofs::{RoofKernels, StreamArgs};
 pub(super) use step::{StepArgs, Weights};
 
 /// Values per vector of the widest instruction set; rows are padded to a multiple of it.
@@ -128,6 +130,26 @@ macro_rules! instantiate {
                 unsafe { minimod::damp::<$simd>(a) }
             }
 
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn stream<const PATTERN: usize>(a: &StreamArgs) {
+                // SAFETY: the same contract.
+                unsafe { roofs::stream::<$simd, PATTERN>(a) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn multiply_adds(turns: u64) -> f32 {
+                // SAFETY: the same contract.
+                unsafe { roofs::multiply_adds::<$simd>(turns) }
+            }
+
+            pub(super) fn roof_kernels() -> RoofKernels {
+                RoofKernels {
+                    stream: [stream::<0>, stream::<1>, stream::<2>, stream::<3>, stream::<4>],
+                    multiply_adds,
+                    flops_per_turn: roofs::flops_per_turn::<$simd>(),
+                }
+            }
+
             fn table<const R: usize>(y: bool) -> Kernels {
                 Kernels {
                     step: if y {
@@ -187,6 +209,21 @@ impl Kernels {
             #[cfg(target_arch = "aarch64")]
             Isa::Neon => neon::kernels(radius, y),
             _ => portable::kernels(radius, y),
+        }
+    }
+}
+
+impl RoofKernels {
+    /// Kernels for an instruction set that [`Isa::available`] names.
+    pub(crate) fn new(isa: Isa) -> Self {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => avx512::roof_kernels(),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::roof_kernels(),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => neon::roof_kernels(),
+            _ => portable::roof_kernels(),
         }
     }
 }

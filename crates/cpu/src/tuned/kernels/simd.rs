@@ -18,6 +18,11 @@ pub(super) trait Simd {
     unsafe fn load(from: *const f32) -> Self::V;
     /// Writes to any address.
     unsafe fn store(to: *mut f32, v: Self::V);
+    /// Writes past the caches where the instruction set can, to an address that is a multiple of the
+    /// vector's size; other threads see it after [`Simd::fence`].
+    unsafe fn write_past(to: *mut f32, v: Self::V);
+    /// Orders earlier [`Simd::write_past`] before what follows.
+    unsafe fn fence();
     /// `a + b`.
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
     /// `a - b`.
@@ -56,6 +61,15 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    unsafe fn write_past(to: *mut f32, v: Self::V) {
+        // SAFETY: the caller keeps the trait's contract.
+        unsafe { Self::store(to, v) }
+    }
+
+    #[inline(always)]
+    unsafe fn fence() {}
+
+    #[inline(always)]
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V {
         std::array::from_fn(|l| a[l] + b[l])
     }
@@ -84,7 +98,7 @@ impl Simd for Portable {
 /// Implements [`Simd`] by one intrinsic per operation.
 macro_rules! by_intrinsics {
     ($name:ident, $v:ty, $lanes:literal, $doc:literal,
-     $splat:ident, $load:ident, $store:ident, $add:ident, $sub:ident, $mul:ident, $div:ident,
+     $splat:ident, $load:ident, $store:ident, $past:ident, $add:ident, $sub:ident, $mul:ident, $div:ident,
      |$a:ident, $b:ident, $c:ident| $fma:expr) => {
         #[doc = $doc]
         pub(in super::super) struct $name;
@@ -109,6 +123,22 @@ macro_rules! by_intrinsics {
             unsafe fn store(to: *mut f32, v: $v) {
                 // SAFETY: the caller keeps the trait's contract.
                 unsafe { $store(to, v) }
+            }
+
+            #[inline(always)]
+            unsafe fn write_past(to: *mut f32, v: $v) {
+                // SAFETY: the caller keeps the trait's contract.
+                unsafe { $past(to, v) }
+            }
+
+            #[inline(always)]
+            unsafe fn fence() {
+                // Every store of x86 but these is ordered by itself; elsewhere they are plain.
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: a fence that every processor of this architecture has.
+                unsafe {
+                    std::arch::x86_64::_mm_sfence();
+                }
             }
 
             #[inline(always)]
@@ -157,6 +187,7 @@ mod x86 {
         _mm512_set1_ps,
         _mm512_loadu_ps,
         _mm512_storeu_ps,
+        _mm512_stream_ps,
         _mm512_add_ps,
         _mm512_sub_ps,
         _mm512_mul_ps,
@@ -172,6 +203,7 @@ mod x86 {
         _mm256_set1_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
+        _mm256_stream_ps,
         _mm256_add_ps,
         _mm256_sub_ps,
         _mm256_mul_ps,
@@ -195,6 +227,7 @@ mod arm {
         "NEON: 4 lanes.",
         vdupq_n_f32,
         vld1q_f32,
+        vst1q_f32,
         vst1q_f32,
         vaddq_f32,
         vsubq_f32,
