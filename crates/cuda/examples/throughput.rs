@@ -9,7 +9,10 @@
 use std::time::Instant;
 
 use ndarray::{Array2, Array3};
-use temblor_backend::{Backend, Field, PlanOptions, ReceiverTable, Region, Result, SourceTable};
+use temblor_backend::{
+    Backend, Field, PlanOptions, ReceiverTable, Region, Result, SourceTable, StreamPattern,
+    StreamRequest,
+};
 use temblor_cuda::{CudaBackend, Queueing};
 use temblor_physics::{
     Boundaries, Boundary, Cpml, Grid, Minimod, Operator, PointWeights, WaveProblem, cfl,
@@ -83,6 +86,19 @@ fn measure(backend: &CudaBackend, case: &Case, variant: &str) -> Result<f64> {
     Ok(rates[5])
 }
 
+/// Points per second of three reads and one write per point: median of ten samples.
+fn one_step_roof(backend: &CudaBackend, points: usize) -> Result<f64> {
+    let mut rates = backend.stream(&StreamRequest {
+        pattern: StreamPattern::Step,
+        elements: points as u64,
+        fill: 1.0,
+        samples: 10,
+        seconds: 0.05,
+    })?;
+    rates.sort_by(f64::total_cmp);
+    Ok(rates[5] / f64::from(StreamPattern::Step.bytes_per_element()))
+}
+
 fn main() -> Result<()> {
     let mut queueing = Queueing::default();
     let mut names = Vec::new();
@@ -127,7 +143,7 @@ fn main() -> Result<()> {
         case("bare-256", 256, Boundary::Zero, 0, 0),
     ];
     for case in cases.iter().filter(|case| case.name.contains(&wanted)) {
-        let roof = temblor_cuda::one_step_roof(0, case.nodes.pow(3))?;
+        let roof = one_step_roof(&backend, case.nodes.pow(3))?;
         println!("{{\"case\":\"{}\",\"roof_gpts\":{:.1}}}", case.name, roof / 1e9);
         for variant in backend.capabilities().variants.clone() {
             if only.as_ref().is_some_and(|only| *only != variant) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::CudaContext;
 use temblor_backend::tuning::{Choice, TuningTable};
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Footprint, PlanOptions, Propagator, Result, Variant, plan,
+    Backend, Capabilities, DeviceInfo, Footprint, Nominal, PlanOptions, Propagator, Result,
+    StreamRequest, Variant, plan,
 };
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, WaveProblem};
 
@@ -15,7 +16,7 @@ use crate::memory::free_bytes;
 use crate::modules::Modules;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
-use crate::{ID, TUNING, layers, sys, transfer};
+use crate::{ID, TUNING, layers, roofs, sys, transfer};
 
 /// What all plans of a device share.
 #[derive(Debug)]
@@ -33,6 +34,7 @@ pub struct CudaBackend {
     device: DeviceInfo,
     capabilities: Capabilities,
     limits: Limits,
+    nominal: Nominal,
     /// Embedded tuning tables with their files' names.
     tables: Vec<(&'static str, TuningTable)>,
 }
@@ -73,7 +75,10 @@ impl CudaBackend {
             .iter()
             .map(|&(name, text)| Ok((name, TuningTable::from_toml(text)?)))
             .collect::<Result<_>>()?;
-        Ok(Self { device: sys::describe(&shared.context)?, shared, capabilities, limits, tables })
+        let device = sys::describe(&shared.context)?;
+        let nominal =
+            roofs::nominal(sys::clocks(&shared.context)?, device.units, limits.capability);
+        Ok(Self { shared, device, capabilities, limits, nominal, tables })
     }
 
     /// Bytes that are free on the device.
@@ -82,6 +87,11 @@ impl CudaBackend {
     /// [`temblor_backend::Error::Driver`].
     pub fn free_memory(&self) -> Result<u64> {
         free_bytes(&self.shared.context)
+    }
+
+    /// Remembers a fault that ended the context.
+    fn measured<T>(&self, result: Result<T>) -> Result<T> {
+        result.inspect_err(|error| self.shared.lost.note(error))
     }
 
     /// Lets plans made from now on queue their steps in another way.
@@ -129,6 +139,20 @@ impl Backend for CudaBackend {
 
     fn kernels(&self) -> String {
         format!("{:016x}", crate::SOURCES)
+    }
+
+    fn nominal(&self) -> Nominal {
+        self.nominal
+    }
+
+    fn stream(&self, request: &StreamRequest) -> Result<Vec<f64>> {
+        self.shared.lost.check()?;
+        self.measured(roofs::stream(&self.shared, request))
+    }
+
+    fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
+        self.shared.lost.check()?;
+        self.measured(roofs::peak_flops(&self.shared, samples))
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {

@@ -18,7 +18,7 @@ mod modules;
 mod operator;
 mod plan;
 mod points;
-mod roof;
+mod roofs;
 mod samples;
 mod state;
 mod steps;
@@ -31,7 +31,6 @@ mod wide;
 
 pub use backend::CudaBackend;
 pub use graph::Queueing;
-pub use roof::one_step_roof;
 pub use sys::{DRIVER_SYMBOLS, Listed, devices};
 
 /// Backend id.

@@ -1,6 +1,8 @@
 //! Kernels of a plan, and one typed launcher per kernel.
 #![expect(unsafe_code, reason = "launches hand raw addresses to kernels")]
 
+pub(crate) mod roofs;
+
 use std::collections::HashMap;
 use std::ffi::c_void;
 
@@ -39,6 +41,7 @@ trait Argument {
 impl Argument for i32 {}
 impl Argument for i64 {}
 impl Argument for u64 {}
+impl Argument for f32 {}
 impl Argument for TemblorStep {}
 impl Argument for TemblorBoxes {}
 impl Argument for TemblorCpml {}
@@ -414,17 +417,6 @@ impl Kernels {
         let grid = [striding_blocks(count), 1, 1];
         // SAFETY: signature of `largest_of`; the array holds `elements` elements.
         unsafe { self.launch(stream, "largest_of", grid, [THREADS, 1, 1], 0, &arguments) }
-    }
-}
-
-impl Kernels {
-    /// The one-step roof over p, p- and v.
-    pub(crate) fn roof(&self, stream: &CudaStream, points: usize, arrays: [u64; 3]) -> Result<()> {
-        let count = long(points);
-        let arguments: [&dyn Argument; 4] = [&count, &arrays[0], &arrays[1], &arrays[2]];
-        let grid = [(points / 4).div_ceil(THREADS as usize), 1, 1];
-        // SAFETY: signature of `roof`; each array holds `points` elements.
-        unsafe { self.launch(stream, "roof", grid, [THREADS, 1, 1], 0, &arguments) }
     }
 }
 

@@ -153,6 +153,28 @@ pub(crate) fn units(context: &CudaContext) -> Result<usize> {
     Ok(usize::try_from(units).unwrap_or(0))
 }
 
+/// Clocks and width that the driver gives; 0 where it does not.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Clocks {
+    /// Highest clock of the multiprocessors, Hz.
+    pub(crate) core: f64,
+    /// Highest clock of the memory, Hz.
+    pub(crate) memory: f64,
+    /// Width of the bus to memory, bits.
+    pub(crate) bus_bits: i32,
+}
+
+/// Clocks of a device and the width of its bus.
+pub(crate) fn clocks(context: &CudaContext) -> Result<Clocks> {
+    use CUdevice_attribute as A;
+    let number = |a| context.attribute(a).map_err(failed("cuDeviceGetAttribute"));
+    Ok(Clocks {
+        core: 1e3 * f64::from(number(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
+        memory: 1e3 * f64::from(number(A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?),
+        bus_bits: number(A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?,
+    })
+}
+
 /// What a device is.
 pub(crate) fn describe(context: &CudaContext) -> Result<DeviceInfo> {
     let mut version = 0;

@@ -8,7 +8,7 @@ use cases::{FASTEST, cpml, download, minimod, problem, random, tables};
 use ndarray::Array3;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use temblor_backend::{Backend, Field, PlanOptions, Region, Traces};
+use temblor_backend::{Backend, Field, PlanOptions, Region, StreamPattern, StreamRequest, Traces};
 use temblor_cuda::{CudaBackend, Queueing};
 use temblor_physics::{Boundaries, Boundary, Face, WaveProblem};
 
@@ -86,4 +86,28 @@ fn a_plan_takes_the_memory_of_its_footprint() {
             assert!(taken.abs_diff(total) <= slack, "{name} {}: {footprint:?}", variant.name);
         }
     }
+}
+
+/// Every pattern runs at between a third and all of what the clocks allow, on arrays far larger than
+/// any cache; so do multiply-adds.
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn roofs_are_below_the_nominal_figures_and_not_far_below() {
+    let backend = CudaBackend::new(0).unwrap();
+    let nominal = backend.nominal();
+    let near = |what: &str, rates: &[f64], most: Option<f64>| {
+        let most = most.unwrap_or_else(|| panic!("{what}: the driver gives no clocks"));
+        println!("{what}: {rates:?} of {most:e}");
+        assert_eq!(rates.len(), 5);
+        assert!(rates.iter().all(|rate| (most / 3.0..1.02 * most).contains(rate)), "{what}");
+    };
+    for pattern in StreamPattern::ALL {
+        for fill in [1.0, 0.5, 0.0] {
+            let (elements, samples, seconds) = (1 << 28, 5, 0.05);
+            let request = StreamRequest { pattern, elements, fill, samples, seconds };
+            let rates = backend.stream(&request).unwrap();
+            near(&format!("{}, fill {fill}", pattern.name()), &rates, nominal.bandwidth);
+        }
+    }
+    near("multiply-adds", &backend.peak_flops(5).unwrap(), nominal.flops);
 }
