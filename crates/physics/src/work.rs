@@ -4,6 +4,9 @@
 //! is read and written on top; in the C-PML two memory variables per axis that is damped there.
 //! Damping profiles depend on one coordinate and count as nothing, nor does a halo that is read
 //! twice. A method of one step per pass cannot do with less; one that fuses steps can.
+//!
+//! Operations are those of the recursions as written in [`crate::cpml`] and [`crate::minimod`], for
+//! whose terms each is done once; a fused multiply-add counts as two.
 
 use crate::{Arithmetic, Axis, BoundaryKind, WaveProblem};
 
@@ -23,6 +26,8 @@ pub struct StepWork {
     pub interior: RegionWork,
     /// Inside.
     pub layers: RegionWork,
+    /// Operations of a step that layers add to the plain step.
+    pub layer_flops: u64,
 }
 
 impl StepWork {
@@ -39,6 +44,13 @@ impl StepWork {
             (low.cells() + high.cells()) as u64
         });
         let cpml = problem.boundaries.0.iter().any(|b| BoundaryKind::from(b) == BoundaryKind::Cpml);
+        let (radius, axes) = (problem.operator.radius() as u64, problem.grid.dimensions() as u64);
+        // Per damped axis: two first derivatives of 3 R - 1; t = (1 + b) p_xx + b_x p_x + q_x, 4;
+        // (1 + b) t + r, 2; q and r, each a (old + b new), 3.
+        let cpml_flops = 2 * (3 * radius - 1) + 4 + 2 + 2 * 3;
+        // The pull of eta, 3 D - 1; eta of three axes and 1 + eta, 3; phi, 2, and its addition, 1;
+        // (2 eta - eta^2) p added to p+, 4; divided by 1 + 2 eta, 3.
+        let minimod_flops = 3 * axes + 12;
         let mut work = Self::default();
         // Every choice of axes along which a node lies in a layer.
         for choice in 0..8_u32 {
@@ -47,9 +59,11 @@ impl StepWork {
                 (0..3).map(|a| if inside(a) { damped[a] } else { shape[a] - damped[a] }).product();
             let axes = u64::from(choice.count_ones());
             let more = if cpml { 4 * axes } else { 2 * axes.min(1) };
+            let flops = if cpml { axes * cpml_flops } else { axes.min(1) * minimod_flops };
             let region = if axes > 0 { &mut work.layers } else { &mut work.interior };
             region.points += points;
             region.bytes += points * (4 + more) * value;
+            work.layer_flops += points * flops;
         }
         work
     }
@@ -80,6 +94,7 @@ mod tests {
         assert_eq!(all.layers.points, 800_u64.pow(3) - 746_u64.pow(3));
         assert_eq!(all.interior.bytes, 16 * all.interior.points);
         assert_eq!(all.layers.bytes, 24 * all.layers.points);
+        assert_eq!(all.layer_flops, 21 * all.layers.points);
     }
 
     #[test]
@@ -90,12 +105,14 @@ mod tests {
         let (faces, edges, corners) = (4 * (80 + 60 + 48), 16 * (10 + 8 + 6), 64);
         assert_eq!(all.layers.points, faces + edges + corners);
         assert_eq!(all.layers.bytes, 32 * faces + 48 * edges + 64 * corners);
+        // Order 8: 34 per damped axis.
+        assert_eq!(all.layer_flops, 34 * (faces + 2 * edges + 3 * corners));
         assert_eq!(all.bytes(), 16 * 6 * 8 * 10 + all.layers.bytes);
     }
 
     #[test]
     fn without_layers_a_step_moves_four_values_per_node() {
         let all = work([5, 1, 7], Boundary::Free);
-        assert_eq!((all.interior.points, all.bytes()), (35, 16 * 35));
+        assert_eq!((all.interior.points, all.bytes(), all.layer_flops), (35, 16 * 35, 0));
     }
 }
