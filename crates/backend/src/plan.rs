@@ -128,11 +128,16 @@ pub struct Health {
 }
 
 /// How long one kind of kernel took in the steps of [`Propagator::advance_by_kernel`].
+///
+/// Nodes and traffic are those of the launches that were timed: where layers have kernels of their own,
+/// `interior` and `layers` are the two parts of the grid; where all nodes are stepped alike and layers
+/// add to that, `interior` is the plain step of all nodes and `layers` what is added in theirs. The
+/// traffic of the two is together the least that a step of the variant moves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelTime {
     /// What it does: `interior`, `layers`, `walls`, `sources`, `receivers`.
     pub name: String,
-    /// Nodes that a step of it updates.
+    /// Nodes that a step of it updates; of `walls` nodes of the halo, of `receivers` samples.
     pub points: u64,
     /// Least traffic with main memory, bytes per step.
     pub bytes_per_step: f64,

@@ -50,6 +50,12 @@ const TILES: &str = "its tiles span y and z; a 2-D problem takes `baseline`";
 
 /// The table.
 pub const UNSUPPORTED: &[Unsupported] = &[
+    Unsupported {
+        backend: "cpu-ref",
+        variant: None,
+        checks: &["a_step_timed_by_kernel_is_the_same_step"],
+        why: "an oracle whose loops are not measured",
+    },
     only_3d(
         "cpu",
         "wavefront2",

@@ -3,6 +3,7 @@
 //! "Equal" is bit for bit throughout: nothing here is a matter of accuracy.
 
 mod advancing;
+mod by_kernel;
 mod refusals;
 mod state;
 mod support;
@@ -17,7 +18,7 @@ use crate::{Check, CheckError, Family, Outcome, Run};
 /// The family's checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    let rows: [(&'static str, &'static str, Run); 26] = [
+    let rows: [(&'static str, &'static str, Run); 27] = [
         (
             "a_host_array_of_the_wrong_shape_is_refused",
             "transposed and short arrays, each field, both directions",
@@ -78,6 +79,11 @@ pub fn checks() -> Vec<Check> {
             "splitting_a_run_changes_no_bit",
             "all at once, one by one, and in odd pieces",
             advancing::splitting,
+        ),
+        (
+            "a_step_timed_by_kernel_is_the_same_step",
+            "among plain steps; kinds, times, nodes and traffic told; refused as advance is",
+            by_kernel::same_step,
         ),
         ("a_run_is_repeatable", "two plans, the same bits", advancing::repeatable),
         (

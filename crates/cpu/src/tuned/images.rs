@@ -67,6 +67,15 @@ impl Images {
         self.planes[i].is_empty() && self.nodes.is_empty() && self.rows_without
     }
 
+    /// Nodes of the halo that show a node.
+    pub(super) fn halo_nodes(&self, [nx, ny, nz]: [usize; 3]) -> u64 {
+        let count = |lists: &[Vec<(isize, f32)>]| lists.iter().map(Vec::len).sum::<usize>();
+        let nodes = count(&self.planes) * ny * nz
+            + count(&self.rows) * nx * nz
+            + self.nodes.len() * nx * ny;
+        nodes as u64
+    }
+
     /// Whether p is held at zero on a node: it lies on a free surface.
     pub(super) fn held(&self, [i, j, k]: [usize; 3]) -> bool {
         self.held[0][i] || self.held[1][j] || self.held[2][k]

@@ -12,6 +12,7 @@ use temblor_physics::Axis;
 use super::kernels::{CpmlArgs, MinimodArgs, Profile, WIDEST};
 use super::layers::{MARGIN, MinimodLayer};
 use super::pass::{Cpml, Pass, Scratch};
+use super::timing::Kind;
 
 /// Asks for values that the thread's next row needs; any address will do.
 fn prefetch(from: *const f32, values: usize) {
@@ -53,6 +54,7 @@ impl Pass<'_> {
                 let extra = extra.add(plane * layout.row);
                 self.layers(read, i + plane, j, whole, extra, scratch);
             }
+            scratch.lap(Kind::Layers);
             // One call for all of a row: zeros cost less than the weights that calls load.
             let args = self.step_args(lag, i, j, 1, extra);
             if whole || !self.ends.is_empty() {
@@ -60,6 +62,7 @@ impl Pass<'_> {
             } else {
                 (self.kernels.step[planes - 1])(&args);
             }
+            scratch.lap(Kind::Interior);
             let Some((layer, _)) = self.minimod else { return };
             for i in i..i + planes {
                 let Some((_, whole)) = layer.at(layout, i, j) else { continue };
@@ -70,6 +73,7 @@ impl Pass<'_> {
                     (self.kernels.minimod_damp)(&args);
                 }
             }
+            scratch.lap(Kind::Layers);
         }
     }
 

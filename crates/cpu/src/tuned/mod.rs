@@ -15,6 +15,7 @@ mod pass;
 mod plan;
 mod points;
 mod schedule;
+mod timing;
 
 use temblor_backend::plan::choose_variant;
 use temblor_backend::{

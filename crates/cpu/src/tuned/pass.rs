@@ -19,6 +19,7 @@ use super::kernels::{Kernels, StepArgs, Weights};
 use super::layers::{CpmlAxis, Layers, MinimodLayer, stretches};
 use super::layout::Layout;
 use super::points::Sources;
+use super::timing::{Kind, Laps, Timer};
 use crate::memory::AlignedVec;
 
 /// Rows of one thread.
@@ -32,13 +33,22 @@ pub(super) struct Scratch {
     pub(super) before: Vec<f32>,
     /// phi or q along z after its step.
     pub(super) after: Vec<f32>,
+    /// Where the thread's time goes, if that is asked for.
+    laps: Option<Laps>,
 }
 
 impl Scratch {
-    pub(super) fn new(layout: &Layout) -> Self {
+    fn new(layout: &Layout, laps: Option<Laps>) -> Self {
         let row = vec![0.0; layout.row];
         let extra = vec![0.0; 2 * layout.row];
-        Self { extra_at_ends: extra.clone(), extra, before: row.clone(), after: row }
+        Self { extra_at_ends: extra.clone(), extra, before: row.clone(), after: row, laps }
+    }
+
+    /// What the thread did since the last call belongs to `kind`.
+    pub(super) fn lap(&mut self, kind: Kind) {
+        if let Some(laps) = &mut self.laps {
+            laps.lap(kind);
+        }
     }
 }
 
@@ -65,6 +75,7 @@ pub(super) struct Pass<'a> {
     pub(super) zeros: Vec<f32>,
     first_step: u64,
     pub(super) parity: usize,
+    timer: Option<&'a Timer>,
 }
 
 // SAFETY: the pointers lead to arrays that are borrowed for 'a; who may touch which row when is the
@@ -94,6 +105,8 @@ pub(super) struct Setting<'a> {
     pub(super) ends: &'a [(usize, usize)],
     /// n: p^n is in wavefield n mod 2.
     pub(super) step: u64,
+    /// Where threads leave their times, if those are asked for.
+    pub(super) timer: Option<&'a Timer>,
 }
 
 impl<'a> Pass<'a> {
@@ -127,6 +140,19 @@ impl<'a> Pass<'a> {
             zeros: vec![0.0; setting.layout.row],
             first_step: setting.step,
             parity,
+            timer: setting.timer,
+        }
+    }
+
+    /// What a thread needs for rows of this pass.
+    pub(super) fn scratch(&self) -> Scratch {
+        Scratch::new(self.layout, self.timer.map(|_| Laps::new()))
+    }
+
+    /// Takes in what a thread timed.
+    pub(super) fn done(&self, scratch: &Scratch) {
+        if let (Some(timer), Some(laps)) = (self.timer, &scratch.laps) {
+            timer.add(laps);
         }
     }
 
@@ -145,12 +171,16 @@ impl<'a> Pass<'a> {
         rows: Range<usize>,
         scratch: &mut Scratch,
     ) {
+        if let Some(laps) = &mut scratch.laps {
+            laps.start();
+        }
         // SAFETY: the caller's contract.
         unsafe {
             if self.cpml.is_empty() && self.minimod.is_none() {
                 if !rows.is_empty() {
                     let args = self.step_args(lag, i, rows.start, rows.len(), std::ptr::null());
                     (self.kernels.step[planes - 1])(&args);
+                    scratch.lap(Kind::Interior);
                 }
             } else {
                 for j in rows.clone() {
@@ -160,7 +190,8 @@ impl<'a> Pass<'a> {
             let next = self.wavefields[1 - (self.parity + lag) % 2];
             for i in i..i + planes {
                 let sources = self.sources.on_plane(i);
-                if !sources && self.images.none_of_plane(i) {
+                let images = !self.images.none_of_plane(i);
+                if !sources && !images {
                     continue;
                 }
                 for j in rows.clone() {
@@ -171,8 +202,12 @@ impl<'a> Pass<'a> {
                         let c2 = self.c2.add(self.layout.at_c2(i, j));
                         let c2_row = std::slice::from_raw_parts(c2, nodes);
                         self.sources.inject(self.first_step + lag as u64, i, j, next_row, c2_row);
+                        scratch.lap(Kind::Sources);
                     }
-                    push_images(self.images, self.layout, next, i, j);
+                    if images {
+                        push_images(self.images, self.layout, next, i, j);
+                        scratch.lap(Kind::Walls);
+                    }
                 }
             }
         }

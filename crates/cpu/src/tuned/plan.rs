@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
+use std::time::Instant;
 
 use ndarray::{Array2, Array3};
 use rayon::prelude::*;
 use temblor_backend::state::StateHead;
 use temblor_backend::tables::TraceSamples;
 use temblor_backend::{
-    Error, Field, Health, HostArray, HostView, HostViewMut, PlanOptions, Propagator, ReceiverTable,
-    Region, Result, SourceTable, Ticket, Traces, Variant, fields::check_transfer,
+    Error, Field, Health, HostArray, HostView, HostViewMut, KernelTime, PlanOptions, Propagator,
+    ReceiverTable, Region, Result, SourceTable, Ticket, Traces, Variant, fields::check_transfer,
 };
 use temblor_physics::{Axis, PointWeights, WaveProblem};
 
@@ -20,6 +21,7 @@ use super::layers::axis_weights;
 use super::layout::Layout;
 use super::pass::{Pass, Setting, ends_along_z};
 use super::points::{Sources, check_receivers};
+use super::timing::{self, Kind, Timer};
 use super::{BACKEND, schedule};
 use crate::memory::AlignedVec;
 
@@ -132,8 +134,8 @@ impl Plan {
         });
     }
 
-    /// One pass of `steps` steps.
-    fn pass(&mut self, steps: usize) {
+    /// One pass of `steps` steps, whose threads leave their times in `timer`.
+    fn pass(&mut self, steps: usize, timer: Option<&Timer>) {
         let setting = Setting {
             layout: &self.layout,
             kernels: &self.kernels,
@@ -143,6 +145,7 @@ impl Plan {
             c2: &self.fields.c2,
             ends: &self.ends,
             step: self.step,
+            timer,
         };
         let pass = Pass::new(&setting, &mut self.fields.wavefields, &mut self.fields.layers);
         if steps == 1 {
@@ -164,6 +167,33 @@ impl Plan {
             }
             self.speed_unchecked = false;
         }
+        Ok(())
+    }
+
+    /// Refuses steps that the trace buffer has no room for, and makes the plan ready for others.
+    fn prepare(&mut self, steps: u32) -> Result<()> {
+        self.check_poison()?;
+        self.check_speed()?;
+        let count = self.receivers.len();
+        if count == 0 {
+            // Nothing is recorded, so nothing can be missed.
+            self.first_sample = self.step + u64::from(steps);
+        } else if self
+            .recorded()
+            .checked_add(steps as usize)
+            .and_then(|rows| rows.checked_mul(count))
+            .is_none_or(|needed| needed > self.samples.len())
+        {
+            return Err(Error::Invalid {
+                what: format!(
+                    "{steps} steps do not fit the trace buffer ({} of {} steps are used)",
+                    self.recorded(),
+                    self.samples.len() / count
+                ),
+                remedy: "call traces more often or plan for more steps_between_traces".into(),
+            });
+        }
+        self.fields.refresh_images(&self.layout, &self.images);
         Ok(())
     }
 
@@ -267,33 +297,12 @@ impl Propagator for Plan {
     }
 
     fn advance(&mut self, steps: u32) -> Result<()> {
-        self.check_poison()?;
-        self.check_speed()?;
-        let count = self.receivers.len();
-        if count == 0 {
-            // Nothing is recorded, so nothing can be missed.
-            self.first_sample = self.step + u64::from(steps);
-        } else if self
-            .recorded()
-            .checked_add(steps as usize)
-            .and_then(|rows| rows.checked_mul(count))
-            .is_none_or(|needed| needed > self.samples.len())
-        {
-            return Err(Error::Invalid {
-                what: format!(
-                    "{steps} steps do not fit the trace buffer ({} of {} steps are used)",
-                    self.recorded(),
-                    self.samples.len() / count
-                ),
-                remedy: "call traces more often or plan for more steps_between_traces".into(),
-            });
-        }
-        self.fields.refresh_images(&self.layout, &self.images);
+        self.prepare(steps)?;
         let mut left = steps as usize;
         while left > 0 {
             let steps = left.min(self.variant.steps_per_pass as usize);
             self.record(self.step);
-            self.pass(steps);
+            self.pass(steps, None);
             if steps == 2 {
                 // In place, a pass of two leaves both of its wavefields whole.
                 self.record(self.step + 1);
@@ -302,6 +311,46 @@ impl Propagator for Plan {
             left -= steps;
         }
         Ok(())
+    }
+
+    /// A pass of two steps gives half of its time to each; see `timing`.
+    fn advance_by_kernel(&mut self, steps: u32) -> Result<Vec<KernelTime>> {
+        self.prepare(steps)?;
+        let mut kinds = timing::kinds(
+            &self.problem,
+            &self.variant,
+            &self.images,
+            &self.sources,
+            [self.receivers.len(), self.receivers.iter().map(|p| p.nodes().count()).sum()],
+        );
+        let mut left = steps as usize;
+        while left > 0 {
+            let steps = left.min(self.variant.steps_per_pass as usize);
+            let mut heard = Vec::new();
+            let mut record = |plan: &mut Self, step| {
+                let start = Instant::now();
+                plan.record(step);
+                heard.push(start.elapsed().as_secs_f64());
+            };
+            record(self, self.step);
+            let (timer, start) = (Timer::default(), Instant::now());
+            self.pass(steps, Some(&timer));
+            let parts = timer.divide(start.elapsed().as_secs_f64());
+            if steps == 2 {
+                record(self, self.step + 1);
+            }
+            for (kind, time) in &mut kinds {
+                if *kind == Kind::Receivers {
+                    time.seconds.extend(&heard);
+                } else {
+                    let each = parts[*kind as usize] / steps as f64;
+                    time.seconds.extend((0..steps).map(|_| each));
+                }
+            }
+            self.step += steps as u64;
+            left -= steps;
+        }
+        Ok(kinds.into_iter().map(|(_, time)| time).collect())
     }
 
     fn step(&self) -> u64 {

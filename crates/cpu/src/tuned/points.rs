@@ -58,6 +58,11 @@ impl Sources {
         Ok(Self { planes, amplitudes })
     }
 
+    /// Nodes that sources act on, one that several do counted for each.
+    pub(super) fn nodes(&self) -> u64 {
+        self.planes.iter().map(|plane| plane.len() as u64).sum()
+    }
+
     /// Whether a plane has a source.
     pub(super) fn on_plane(&self, i: usize) -> bool {
         !self.planes[i].is_empty()

@@ -32,20 +32,21 @@ use crate::denormals::FlushDenormals;
 /// Planes stepped together.
 const PLANES: usize = 2;
 
-/// Calls `work` for tasks 0, 1, ... on the current pool's threads, each task claimed in order, with
-/// denormals flushed.
-fn on_all_threads(layout: &Layout, tasks: usize, work: impl Fn(usize, &mut Scratch) + Sync) {
+/// Calls `work` for tasks 0, 1, ... of a pass on the current pool's threads, each task claimed in
+/// order, with denormals flushed.
+fn on_all_threads(pass: &Pass<'_>, tasks: usize, work: impl Fn(usize, &mut Scratch) + Sync) {
     let claimed = AtomicUsize::new(0);
     let run = || {
         let _flush = FlushDenormals::new();
-        let mut scratch = Scratch::new(layout);
+        let mut scratch = pass.scratch();
         loop {
             let task = claimed.fetch_add(1, Ordering::Relaxed);
             if task >= tasks {
-                return;
+                break;
             }
             work(task, &mut scratch);
         }
+        pass.done(&scratch);
     };
     let threads = rayon::current_num_threads().min(tasks);
     if threads <= 1 {
@@ -100,7 +101,7 @@ pub(super) fn blocked(pass: &Pass<'_>, rows: usize) {
     let wanted = if tiles.is_multiple_of(threads) { 1 } else { (4 * threads).div_ceil(tiles) };
     let cuts = wanted.min(nx / (8 * layout.radius)).max(1);
     let bounds = bounds(pass, tiles);
-    on_all_threads(layout, tiles * cuts, |task, scratch| {
+    on_all_threads(pass, tiles * cuts, |task, scratch| {
         let (cut, tile) = (task / tiles, task % tiles);
         let rows = bounds[tile]..bounds[tile + 1];
         let end = (cut + 1) * nx / cuts;
@@ -121,7 +122,7 @@ pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
     let tiles = tiles(layout, rows, rayon::current_num_threads());
     let bounds = bounds(pass, tiles);
     let positions: Vec<_> = (0..tiles).map(|_| AtomicUsize::new(0)).collect();
-    on_all_threads(layout, tiles, |tile, scratch| {
+    on_all_threads(pass, tiles, |tile, scratch| {
         for m in 0..nx.div_ceil(PLANES) + (steps - 1) * lag {
             // Tiles are claimed in order, so the tile waited for is done or being worked on, and
             // the first of those waits for none.
