@@ -24,6 +24,7 @@ mod state;
 mod steps;
 mod sys;
 mod tiles;
+mod timing;
 mod transfer;
 mod variants;
 mod walls;

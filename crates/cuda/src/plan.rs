@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use temblor_backend::{
-    Error, Field, Health, HostArray, HostView, HostViewMut, PlanOptions, Propagator, ReceiverTable,
-    Region, Result, SourceTable, Ticket, Traces, Variant,
+    Error, Field, Health, HostArray, HostView, HostViewMut, KernelTime, PlanOptions, Propagator,
+    ReceiverTable, Region, Result, SourceTable, Ticket, Traces, Variant,
 };
 use temblor_physics::WaveProblem;
 
@@ -22,6 +22,7 @@ use crate::module::Kernels;
 use crate::points::{Receivers, Sources};
 use crate::samples::Samples;
 use crate::sys::failed;
+use crate::timing::Timing;
 use crate::transfer::Transfers;
 use crate::{faults, state, sys, variants, walls};
 
@@ -49,6 +50,8 @@ pub(crate) struct CudaPlan {
     pub(crate) side: Arc<CudaStream>,
     pub(crate) fork: CudaEvent,
     pub(crate) join: CudaEvent,
+    /// While steps are timed by kernel.
+    pub(crate) timing: Option<Timing>,
     options: PlanOptions,
     pub(crate) step: u64,
     /// Wave speeds arrived since it was last found that all nodes have one.
@@ -113,6 +116,7 @@ impl CudaPlan {
             side: context.new_stream().map_err(failed("cuStreamCreate"))?,
             fork: context.new_event(None).map_err(failed("cuEventCreate"))?,
             join: context.new_event(None).map_err(failed("cuEventCreate"))?,
+            timing: None,
             options: options.clone(),
             step: 0,
             speed_unchecked: true,
@@ -183,6 +187,23 @@ impl CudaPlan {
         }
         self.speed_unchecked = false;
         Ok(())
+    }
+
+    /// Refuses steps that the trace buffer has no room for, or while a node has no wave speed.
+    fn prepare(&mut self, steps: u32) -> Result<()> {
+        self.enter()?;
+        let rows = self.options.steps_between_traces;
+        let pending = self.samples.pending();
+        if self.receivers.is_some() && pending + steps as usize > rows {
+            return Err(Error::Invalid {
+                what: format!(
+                    "{steps} steps on top of {pending} would overflow a trace buffer of {rows}"
+                ),
+                remedy: "read the traces first, or plan for more steps_between_traces".into(),
+            });
+        }
+        let result = self.check_speed();
+        self.note(result)
     }
 
     fn clear(&mut self) -> Result<()> {
@@ -257,20 +278,14 @@ impl Propagator for CudaPlan {
     }
 
     fn advance(&mut self, steps: u32) -> Result<()> {
-        self.enter()?;
-        let rows = self.options.steps_between_traces;
-        let pending = self.samples.pending();
-        if self.receivers.is_some() && pending + steps as usize > rows {
-            return Err(Error::Invalid {
-                what: format!(
-                    "{steps} steps on top of {pending} would overflow a trace buffer of {rows}"
-                ),
-                remedy: "read the traces first, or plan for more steps_between_traces".into(),
-            });
-        }
-        let result = self.check_speed();
-        self.note(result)?;
+        self.prepare(steps)?;
         let result = self.advance_queued(steps);
+        self.note(result)
+    }
+
+    fn advance_by_kernel(&mut self, steps: u32) -> Result<Vec<KernelTime>> {
+        self.prepare(steps)?;
+        let result = self.advance_timed(steps);
         self.note(result)
     }
 

@@ -96,6 +96,11 @@ impl Sources {
         }))
     }
 
+    /// Nodes, and terms of all of them.
+    pub(crate) fn counts(&self) -> [u64; 2] {
+        [self.nodes as u64, self.table[2].elements() as u64]
+    }
+
     /// Queues the injection of step `step` into `fields.next`.
     pub(crate) fn inject(
         &self,
@@ -213,6 +218,8 @@ fn tile_entries<'a>(
 pub(crate) struct Receivers {
     /// Number of receivers.
     pub(crate) count: usize,
+    /// Nodes of all of them.
+    nodes: u64,
     points: Buffer,
     weights: Buffer,
 }
@@ -240,9 +247,15 @@ impl Receivers {
         }
         Ok(Some(Self {
             count: table.points.len(),
+            nodes: table.points.iter().map(|point| point.nodes().count() as u64).sum(),
             points: Buffer::of(stream, &points)?,
             weights: Buffer::of(stream, &weights)?,
         }))
+    }
+
+    /// Receivers, and nodes of all of them.
+    pub(crate) fn counts(&self) -> [u64; 2] {
+        [self.count as u64, self.nodes]
     }
 
     /// Queues a sample of the field whose node 0 is at `field` into `samples`.

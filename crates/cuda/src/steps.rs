@@ -1,10 +1,12 @@
-//! The queue of launches that makes steps: one by one, two fused, or many in a graph.
+//! The queue of launches that makes steps: one by one, two fused, or many in a graph; or kernel after
+//! kernel, timed.
 
-use temblor_backend::Result;
+use temblor_backend::{KernelTime, Result};
 
 use crate::graph::{self, Key};
 use crate::plan::CudaPlan;
 use crate::sys::failed;
+use crate::timing::{Kind, Timing};
 
 impl CudaPlan {
     /// Queues steps.
@@ -17,6 +19,33 @@ impl CudaPlan {
             left -= if self.takes_graph(left) { self.launch_graph()? } else { self.pass(left)? };
         }
         self.samples.send(&self.stream)
+    }
+
+    /// Queues steps without graphs, kind after kind of kernel, and gives their times.
+    pub(crate) fn advance_timed(&mut self, steps: u32) -> Result<Vec<KernelTime>> {
+        if self.images_stale && steps > 0 {
+            self.fill_images(0)?;
+        }
+        self.timing = Some(Timing::new(&self.stream)?);
+        let (mut left, mut queued) = (steps, Ok(()));
+        while left > 0 && queued.is_ok() {
+            queued = self.pass(left).map(|steps| {
+                left -= steps;
+                if let Some(timing) = &mut self.timing {
+                    timing.end_pass(steps);
+                }
+            });
+        }
+        let timing = self.timing.take();
+        queued?;
+        self.samples.send(&self.stream)?;
+        timing.map_or_else(|| Ok(Vec::new()), |timing| timing.told(self))
+    }
+
+    /// What was queued since the last mark is of `kind`.
+    fn mark(&mut self, kind: Kind) -> Result<()> {
+        let stream = &self.stream;
+        self.timing.as_mut().map_or(Ok(()), |timing| timing.mark(stream, kind))
     }
 
     /// Queues one step, or two fused ones if `left` allows; gives the number of steps.
@@ -100,8 +129,9 @@ impl CudaPlan {
     /// Queues one step; `n` is its number.
     fn one_step(&mut self, n: u64) -> Result<()> {
         let fields = self.fields.step(0, 1, 1);
-        let beside =
-            self.queueing.branches && !(self.layers.is_empty() && self.receivers.is_none());
+        let beside = self.queueing.branches
+            && self.timing.is_none()
+            && !(self.layers.is_empty() && self.receivers.is_none());
         let stream = if beside {
             self.fork.record(&self.stream).map_err(failed("cuEventRecord"))?;
             self.side.wait(&self.fork).map_err(failed("cuStreamWaitEvent"))?;
@@ -110,21 +140,26 @@ impl CudaPlan {
             self.stream.clone()
         };
         self.record(&stream, 0, n)?;
+        self.mark(Kind::Receivers)?;
         if beside {
             self.layers.step(&stream, &self.kernels, &self.whole, &fields)?;
         }
         self.interior.step(&self.stream, &self.kernels, &self.fields)?;
+        self.mark(Kind::Interior)?;
         if beside {
             self.join.record(&self.side).map_err(failed("cuEventRecord"))?;
             self.stream.wait(&self.join).map_err(failed("cuStreamWaitEvent"))?;
         } else {
             self.layers.step(&stream, &self.kernels, &self.whole, &fields)?;
+            self.mark(Kind::Layers)?;
         }
         if let Some(sources) = &self.sources {
             sources.inject(&self.stream, &self.kernels, n, &fields)?;
         }
+        self.mark(Kind::Sources)?;
         self.fields.swap();
-        self.fill_images(0)
+        self.fill_images(0)?;
+        self.mark(Kind::Walls)
     }
 
     /// Queues two steps, the first of which is number `n`. The layers make their two steps first, on
@@ -132,23 +167,33 @@ impl CudaPlan {
     fn two_steps(&mut self, n: u64) -> Result<()> {
         let stream = self.stream.clone();
         self.record(&stream, 0, n)?;
+        self.mark(Kind::Receivers)?;
         let (first, second) = (self.fields.step(0, 1, 2), self.fields.step(2, 0, 3));
         if !self.layers.is_empty() {
             self.layers.step(&stream, &self.kernels, &self.whole, &first)?;
+            self.mark(Kind::Layers)?;
             self.interior.step_rim(&stream, &self.kernels, &first)?;
+            self.mark(Kind::Interior)?;
             if let Some(sources) = &self.sources {
                 sources.inject(&stream, &self.kernels, n, &first)?;
             }
+            self.mark(Kind::Sources)?;
             self.fill_images(2)?;
+            self.mark(Kind::Walls)?;
             self.layers.step(&stream, &self.kernels, &self.whole, &second)?;
+            self.mark(Kind::Layers)?;
         }
         let sources = self.sources.as_ref();
         self.interior.two_steps(&stream, &self.kernels, &self.fields, sources, n)?;
-        if let Some(sources) = sources {
+        self.mark(Kind::Interior)?;
+        if let Some(sources) = &self.sources {
             sources.inject(&stream, &self.kernels, n + 1, &second)?;
         }
+        self.mark(Kind::Sources)?;
         self.fill_images(3)?;
+        self.mark(Kind::Walls)?;
         self.record(&stream, 2, n + 1)?;
+        self.mark(Kind::Receivers)?;
         self.fields.turn();
         Ok(())
     }

@@ -17,7 +17,7 @@ use crate::faults::Fault;
 const OLDEST_DRIVER: i32 = 13000;
 
 /// Symbols of the driver that this backend calls, directly or through cudarc.
-pub const DRIVER_SYMBOLS: [&str; 44] = [
+pub const DRIVER_SYMBOLS: [&str; 45] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -61,6 +61,7 @@ pub const DRIVER_SYMBOLS: [&str; 44] = [
     "cuEventDestroy_v2",
     "cuEventRecord",
     "cuEventSynchronize",
+    "cuEventElapsedTime_v2",
     "cuTensorMapEncodeTiled",
 ];
 

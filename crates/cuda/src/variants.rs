@@ -50,7 +50,7 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     if problem.grid.shape.iter().any(|&n| i32::try_from(n).is_err()) {
         return Err(refuse(format!("a grid of {:?} nodes", problem.grid.shape)));
     }
-    let flops = flops(problem, order);
+    let flops = flops(problem);
     let mut variants = Vec::new();
     let tuned = limits.capability >= 90 && order == 8 && problem.grid.active(Axis::Y);
     if tuned && limits.shared >= wide::SHARED {
@@ -78,7 +78,7 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
 }
 
 /// Operations per point: three per pair of taps, one for the centre, four for the step.
-fn flops(problem: &WaveProblem, order: usize) -> f64 {
-    let pairs = problem.grid.dimensions() * order / 2;
+pub(crate) fn flops(problem: &WaveProblem) -> f64 {
+    let pairs = problem.grid.dimensions() * problem.operator.radius();
     (3 * pairs + 5) as f64
 }

@@ -1,7 +1,7 @@
 /* A stand-in for the CUDA driver that runs on the host: memory is host memory, streams are done as
  * they are queued, graphs are kept as lists and replayed. Of the kernels it plays two, so that the
  * order of things can be seen: `record` writes its own count into every sample, `inject` prints the
- * first amplitude. All others do nothing. Faults: after STANDIN_FAULT_AFTER runs of `record` every call
+ * first amplitude. All others do nothing. Between events a launch takes 1 ms. Faults: after STANDIN_FAULT_AFTER runs of `record` every call
  * answers STANDIN_FAULT, and copies no longer arrive.
  * STANDIN_DEVICES devices, of which STANDIN_LOST_DEVICE cannot be opened.
  * It shows which calls are made with what, never what a device computes. */
@@ -144,8 +144,12 @@ int cuGraphLaunch(graph* e, void* s) {
 }
 int cuGraphExecDestroy(void* e) { return 0; }
 int cuGraphDestroy(graph* g) { free(g->list); free(g); return 0; }
-int cuEventCreate(void** e, unsigned f) { *e = malloc(1); return answer(); }
+int cuEventCreate(int** e, unsigned f) { *e = calloc(1, sizeof **e); return answer(); }
 int cuEventDestroy_v2(void* e) { free(e); return 0; }
-int cuEventRecord(void* e, void* s) { return answer(); }
+int cuEventRecord(int* e, void* s) { *e = launches; return answer(); }
 int cuEventSynchronize(void* e) { return answer(); }
+int cuEventElapsedTime_v2(float* ms, const int* from, const int* to) {
+  *ms = (float)(*to - *from);
+  return answer();
+}
 int cuTensorMapEncodeTiled() { return 0; }
