@@ -43,6 +43,7 @@ fn conforms(
         "zero_steps_change_nothing",
         "splitting_a_run_changes_no_bit",
         "a_step_timed_by_kernel_is_the_same_step",
+        "parameters_change_no_bit",
         "a_run_is_repeatable",
         "two_plans_do_not_disturb_each_other",
         "samples_are_numbered_from_the_reset",

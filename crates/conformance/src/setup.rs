@@ -140,6 +140,15 @@ impl Case {
         Ok(plan)
     }
 
+    /// Sets everything.
+    ///
+    /// # Errors
+    /// Those of the backend.
+    pub fn fill_all(&self, plan: &mut dyn Propagator) -> Result<()> {
+        plan.upload(Field::WaveSpeed, self.whole(), self.wave_speed.view().into())?;
+        self.fill(plan)
+    }
+
     /// Sets everything but the wave speed.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 
 mod advancing;
 mod by_kernel;
+mod parameters;
 mod refusals;
 mod state;
 mod support;
@@ -18,7 +19,7 @@ use crate::{Check, CheckError, Family, Outcome, Run};
 /// The family's checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    let rows: [(&'static str, &'static str, Run); 27] = [
+    let rows: [(&'static str, &'static str, Run); 28] = [
         (
             "a_host_array_of_the_wrong_shape_is_refused",
             "transposed and short arrays, each field, both directions",
@@ -84,6 +85,12 @@ pub fn checks() -> Vec<Check> {
             "a_step_timed_by_kernel_is_the_same_step",
             "among plain steps; kinds, times, nodes and traffic told; refused as advance is",
             by_kernel::same_step,
+        ),
+        (
+            "parameters_change_no_bit",
+            "every value of each, and lowest and highest together, from the start and from a state \
+             saved with the defaults; unknown names and values",
+            parameters::same_bits,
         ),
         ("a_run_is_repeatable", "two plans, the same bits", advancing::repeatable),
         (

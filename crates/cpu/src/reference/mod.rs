@@ -15,8 +15,8 @@ mod step;
 
 use temblor_backend::plan::choose_variant;
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Error, Footprint, PlanOptions, Propagator, Result,
-    StreamRequest, Variant,
+    Backend, Capabilities, DeviceInfo, Error, Footprint, Parameter, PlanOptions, Propagator,
+    Result, StreamRequest, Variant, parameters,
 };
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, Operator, WaveProblem};
 
@@ -91,6 +91,12 @@ impl Backend for ReferenceBackend {
         Ok(vec![Variant::new("loops", about, 4.0 * bytes, flops, 1)])
     }
 
+    fn parameters(&self, problem: &WaveProblem, variant: &str) -> Result<Vec<Parameter>> {
+        let options = PlanOptions::default().variant(variant);
+        choose_variant(BACKEND, self.variants(problem)?, &options)?;
+        Ok(Vec::new())
+    }
+
     // The roofs of the machine, which `cpu` measures: the loops here have none of their own.
     fn stream(&self, request: &StreamRequest) -> Result<Vec<f64>> {
         roofs::stream(Isa::available()[0], request)
@@ -101,7 +107,8 @@ impl Backend for ReferenceBackend {
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
-        choose_variant(BACKEND, self.variants(problem)?, options)?;
+        let variant = choose_variant(BACKEND, self.variants(problem)?, options)?;
+        parameters::resolve(BACKEND, &variant.name, &[], &options.parameters)?;
         Ok(match problem.arithmetic {
             Arithmetic::F64 => plan::footprint::<f64>(problem, options),
             _ => plan::footprint::<f32>(problem, options),

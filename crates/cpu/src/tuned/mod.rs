@@ -19,8 +19,8 @@ mod timing;
 
 use temblor_backend::plan::choose_variant;
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Error, Footprint, PlanOptions, Propagator, Result,
-    StreamRequest, Variant,
+    Backend, Capabilities, DeviceInfo, Error, Footprint, Parameter, PlanOptions, Propagator,
+    Result, StreamRequest, Variant, parameters,
 };
 use temblor_physics::{Arithmetic, Axis, BoundaryKind, Equation, Operator, WaveProblem};
 
@@ -29,7 +29,8 @@ pub(crate) use kernels::{RoofKernels, StreamArgs};
 
 use self::layers::Layers;
 use self::layout::Layout;
-use self::plan::{Plan, Tiles, trace_samples};
+use self::plan::{Plan, Schedules, trace_samples};
+use self::schedule::Schedule;
 use crate::memory::{AlignedVec, available_memory, memory_limit};
 use crate::roofs;
 
@@ -102,12 +103,26 @@ impl CpuBackend {
         }
     }
 
-    fn tiles(&self, layout: &Layout) -> Tiles {
+    /// The order of rows that options ask for, completed by defaults.
+    fn schedules(
+        &self,
+        layout: &Layout,
+        variant: &Variant,
+        options: &PlanOptions,
+    ) -> Result<Schedules> {
+        let known = schedule::parameters();
+        let asked = parameters::resolve(BACKEND, &variant.name, &known, &options.parameters)?;
         let radius = layout.radius;
         // Blocked: 2R + 1 planes of p, one each of p_prev and c^2 dt^2. Two steps: 2R + 1 planes of
         // either wavefield, R + 1 of c^2 dt^2.
-        let rows = |planes| schedule::rows_per_tile(layout, planes, self.cache / 2);
-        Tiles { blocked: rows(2 * radius + 3), wavefront: rows(5 * radius + 3) }
+        let schedule = |working_set| Schedule {
+            rows: match asked["rows"] as usize {
+                0 => schedule::rows_per_tile(layout, working_set, self.cache / 2),
+                rows => rows,
+            },
+            planes: asked["planes"] as usize,
+        };
+        Ok(Schedules { blocked: schedule(2 * radius + 3), wavefront: schedule(5 * radius + 3) })
     }
 }
 
@@ -143,6 +158,12 @@ impl Backend for CpuBackend {
         Ok(if three_d { vec![wavefront, blocked] } else { vec![blocked] })
     }
 
+    fn parameters(&self, problem: &WaveProblem, variant: &str) -> Result<Vec<Parameter>> {
+        let options = PlanOptions::default().variant(variant);
+        choose_variant(BACKEND, self.variants(problem)?, &options)?;
+        Ok(schedule::parameters())
+    }
+
     fn stream(&self, request: &StreamRequest) -> Result<Vec<f64>> {
         roofs::stream(self.isa, request)
     }
@@ -152,8 +173,9 @@ impl Backend for CpuBackend {
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
-        choose_variant(BACKEND, self.variants(problem)?, options)?;
+        let variant = choose_variant(BACKEND, self.variants(problem)?, options)?;
         let layout = Layout::new(problem);
+        self.schedules(&layout, &variant, options)?;
         let footprint = Footprint::default()
             .with("p", AlignedVec::bytes(layout.len))
             .with("p_prev", AlignedVec::bytes(layout.len))
@@ -175,8 +197,8 @@ impl Backend for CpuBackend {
         if needed > available {
             return Err(Error::OutOfMemory { needed, available });
         }
-        let tiles = self.tiles(&Layout::new(problem));
-        Ok(Box::new(Plan::new(problem, options, variant, self.isa, tiles)))
+        let schedules = self.schedules(&Layout::new(problem), &variant, options)?;
+        Ok(Box::new(Plan::new(problem, options, variant, self.isa, schedules)))
     }
 }
 

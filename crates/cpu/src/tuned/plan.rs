@@ -14,6 +14,7 @@ use temblor_backend::{
 };
 use temblor_physics::{Axis, PointWeights, WaveProblem};
 
+use super::BACKEND;
 use super::fields::Fields;
 use super::images::Images;
 use super::kernels::{Isa, Kernels, Weights};
@@ -21,15 +22,15 @@ use super::layers::axis_weights;
 use super::layout::Layout;
 use super::pass::{Pass, Setting, ends_along_z};
 use super::points::{Sources, check_receivers};
+use super::schedule::{self, Schedule};
 use super::timing::{self, Kind, Timer};
-use super::{BACKEND, schedule};
 use crate::memory::AlignedVec;
 
-/// Rows per tile, by steps per pass.
+/// The order of rows, by steps per pass.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Tiles {
-    pub(super) blocked: usize,
-    pub(super) wavefront: usize,
+pub(super) struct Schedules {
+    pub(super) blocked: Schedule,
+    pub(super) wavefront: Schedule,
 }
 
 /// A plan of the tuned CPU backend.
@@ -44,7 +45,7 @@ pub(super) struct Plan {
     fields: Fields,
     /// Where layers along z contribute.
     ends: Vec<(usize, usize)>,
-    tiles: Tiles,
+    schedules: Schedules,
     step: u64,
     /// Whether the wave speed has to be looked through before the next step.
     speed_unchecked: bool,
@@ -70,7 +71,7 @@ impl Plan {
         options: &PlanOptions,
         variant: Variant,
         isa: Isa,
-        tiles: Tiles,
+        schedules: Schedules,
     ) -> Self {
         let layout = Layout::new(problem);
         let mut weights = Weights { centre: 0.0, axes: [[0.0; 8]; 3] };
@@ -88,7 +89,7 @@ impl Plan {
             images: Images::new(problem, &layout),
             ends: ends_along_z(&fields.layers, &layout),
             fields,
-            tiles,
+            schedules,
             step: 0,
             speed_unchecked: true,
             sources: Sources::none(layout.shape[0]),
@@ -149,9 +150,9 @@ impl Plan {
         };
         let pass = Pass::new(&setting, &mut self.fields.wavefields, &mut self.fields.layers);
         if steps == 1 {
-            schedule::blocked(&pass, self.tiles.blocked);
+            schedule::blocked(&pass, self.schedules.blocked);
         } else {
-            schedule::wavefront(&pass, steps, self.tiles.wavefront);
+            schedule::wavefront(&pass, steps, self.schedules.wavefront);
         }
     }
 

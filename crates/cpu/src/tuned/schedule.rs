@@ -25,12 +25,32 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use temblor_backend::Parameter;
+
 use super::layout::Layout;
 use super::pass::{Pass, Scratch};
 use crate::denormals::FlushDenormals;
 
-/// Planes stepped together.
-const PLANES: usize = 2;
+/// What is free in the order of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Schedule {
+    /// Rows of a tile at most; fewer where threads would have no tile.
+    pub(super) rows: usize,
+    /// Planes stepped together: 1 or 2.
+    pub(super) planes: usize,
+}
+
+/// Parameters of every variant.
+pub(super) fn parameters() -> Vec<Parameter> {
+    let parameter = |name: &str, about: &str, values: &[u32], default| {
+        let (name, about) = (name.into(), about.into());
+        Parameter { name, about, values: values.to_vec(), default }
+    };
+    let about = "planes stepped together";
+    let planes = parameter("planes", about, &[1, 2], 2);
+    let about = "rows of a tile at most; 0: as many as half the second-level cache holds";
+    vec![planes, parameter("rows", about, &[0, 8, 16, 24, 32, 48, 64, 96, 128, 256], 0)]
+}
 
 /// Calls `work` for tasks 0, 1, ... of a pass on the current pool's threads, each task claimed in
 /// order, with denormals flushed.
@@ -91,8 +111,9 @@ fn bounds(pass: &Pass<'_>, tiles: usize) -> Vec<usize> {
         .collect()
 }
 
-/// One step, blocked. `rows` per tile.
-pub(super) fn blocked(pass: &Pass<'_>, rows: usize) {
+/// One step, blocked.
+pub(super) fn blocked(pass: &Pass<'_>, schedule: Schedule) {
+    let Schedule { rows, planes } = schedule;
     let layout = pass.layout;
     let nx = layout.shape[0];
     let threads = rayon::current_num_threads();
@@ -105,25 +126,26 @@ pub(super) fn blocked(pass: &Pass<'_>, rows: usize) {
         let (cut, tile) = (task / tiles, task % tiles);
         let rows = bounds[tile]..bounds[tile + 1];
         let end = (cut + 1) * nx / cuts;
-        for i in (cut * nx / cuts..end).step_by(PLANES) {
+        for i in (cut * nx / cuts..end).step_by(planes) {
             // SAFETY: a pass of one step: rows read what no row of the pass writes, and tasks are
             // disjoint.
-            unsafe { pass.rows(0, i, PLANES.min(end - i), rows.clone(), scratch) };
+            unsafe { pass.rows(0, i, planes.min(end - i), rows.clone(), scratch) };
         }
     });
 }
 
-/// K steps in one sweep. `rows` per tile.
-pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
+/// K steps in one sweep.
+pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, schedule: Schedule) {
+    let Schedule { rows, planes } = schedule;
     let layout = pass.layout;
     let [nx, ny, _] = layout.shape;
     let radius = layout.radius;
-    let lag = radius.div_ceil(PLANES);
+    let lag = radius.div_ceil(planes);
     let tiles = tiles(layout, rows, rayon::current_num_threads());
     let bounds = bounds(pass, tiles);
     let positions: Vec<_> = (0..tiles).map(|_| AtomicUsize::new(0)).collect();
     on_all_threads(pass, tiles, |tile, scratch| {
-        for m in 0..nx.div_ceil(PLANES) + (steps - 1) * lag {
+        for m in 0..nx.div_ceil(planes) + (steps - 1) * lag {
             // Tiles are claimed in order, so the tile waited for is done or being worked on, and
             // the first of those waits for none.
             if tile > 0 {
@@ -134,7 +156,7 @@ pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
                 }
             }
             for s in 0..steps {
-                let Some(i) = m.checked_sub(s * lag).map(|m| m * PLANES).filter(|&i| i < nx) else {
+                let Some(i) = m.checked_sub(s * lag).map(|m| m * planes).filter(|&i| i < nx) else {
                     continue;
                 };
                 let from = bounds[tile].saturating_sub(s * radius);
@@ -145,7 +167,7 @@ pub(super) fn wavefront(pass: &Pass<'_>, steps: usize, rows: usize) {
                 };
                 // SAFETY: the module's argument; the load above makes the earlier tiles' work
                 // happen before.
-                unsafe { pass.rows(s, i, PLANES.min(nx - i), from..to, scratch) };
+                unsafe { pass.rows(s, i, planes.min(nx - i), from..to, scratch) };
             }
             positions[tile].store(m + 1, Ordering::Release);
         }
