@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::CudaContext;
 use temblor_backend::tuning::{Choice, TuningTable};
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Footprint, Nominal, PlanOptions, Propagator, Result,
-    StreamRequest, Variant, plan,
+    Backend, Capabilities, DeviceInfo, Footprint, Nominal, Parameter, PlanOptions, Propagator,
+    Result, StreamRequest, Variant, plan,
 };
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, WaveProblem};
 
@@ -16,7 +16,7 @@ use crate::memory::free_bytes;
 use crate::modules::Modules;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
-use crate::{ID, TUNING, layers, roofs, sys, transfer};
+use crate::{ID, TUNING, layers, parameters, roofs, sys, transfer};
 
 /// What all plans of a device share.
 #[derive(Debug)]
@@ -141,6 +141,12 @@ impl Backend for CudaBackend {
         format!("{:016x}", crate::SOURCES)
     }
 
+    fn parameters(&self, problem: &WaveProblem, variant: &str) -> Result<Vec<Parameter>> {
+        let options = PlanOptions::default().variant(variant);
+        let variant = plan::choose_variant(ID, self.variants(problem)?, &options)?;
+        Ok(parameters::known(&variant.name, self.shared.queueing))
+    }
+
     fn nominal(&self) -> Nominal {
         self.nominal
     }
@@ -157,7 +163,8 @@ impl Backend for CudaBackend {
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
         let variant = plan::choose_variant(ID, self.variants(problem)?, options)?;
-        Ok(footprint(problem, options, &variant, self.shared.queueing))
+        let choices = parameters::choose(&variant.name, options, self.shared.queueing)?;
+        Ok(footprint(problem, options, &variant, choices.queueing))
     }
 
     fn propagator(
@@ -167,7 +174,8 @@ impl Backend for CudaBackend {
     ) -> Result<Box<dyn Propagator>> {
         self.shared.lost.check()?;
         let variant = plan::choose_variant(ID, self.variants(problem)?, options)?;
-        let plan = CudaPlan::new(&self.shared, problem, options, variant);
+        let choices = parameters::choose(&variant.name, options, self.shared.queueing)?;
+        let plan = CudaPlan::new(&self.shared, problem, options, variant, choices);
         if let Err(error) = &plan {
             self.shared.lost.note(error);
         }

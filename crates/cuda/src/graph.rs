@@ -19,8 +19,8 @@ use temblor_backend::{Error, Result};
 use crate::ID;
 use crate::sys::failed;
 
-/// How steps are queued. Bits do not depend on it: it is for measurements and tests, and so no part
-/// of `PlanOptions`.
+/// How steps are queued. Bits do not depend on it. This is a backend's default for its plans, each of
+/// which may ask for another by `PlanOptions::parameters` (`steps_per_graph`, `branches`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queueing {
     /// Steps of a graph, a multiple of four; 0 launches every kernel by itself.

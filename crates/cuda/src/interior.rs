@@ -10,6 +10,7 @@ use crate::fields::Fields;
 use crate::layers::boxes;
 use crate::layout::{Layout, slabs};
 use crate::module::{Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
+use crate::parameters::Choices;
 use crate::points::{Sources, Tiling};
 use crate::tiles::{Spread, spread};
 use crate::variants::{FUSED_SHARED, TMA_SHARED};
@@ -96,16 +97,18 @@ impl Interior {
         layout: &Layout,
         fields: &Fields,
         units: usize,
+        choices: Choices,
     ) -> Result<Self> {
         let part = layout.interior;
         let mapped = |shape: TmaShape| {
-            let Spread { tiles, blocks, .. } = spread(&part, shape.tile, shape.ramp, units);
+            let Spread { tiles, blocks, .. } =
+                spread(&part, shape.tile, shape.ramp, units, choices.planes);
             Mapped::new(TmaShape { tiles, blocks, ..shape }, kernels, layout, fields)
         };
         let fuses = variant == "fused2";
         let single = match variant {
             "tma" | "fused2" => Single::Tma(mapped(TMA)?),
-            "wide" => Single::Wide(Wide::new(kernels, layout, units)?),
+            "wide" => Single::Wide(Wide::new(kernels, layout, units, choices)?),
             other => Single::AnyOrder(any_order(other, problem)),
         };
         let fused = fuses.then(|| mapped(FUSED2)).transpose()?;

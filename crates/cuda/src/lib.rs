@@ -16,6 +16,7 @@ mod memory;
 mod module;
 mod modules;
 mod operator;
+mod parameters;
 mod plan;
 mod points;
 mod roofs;

@@ -19,6 +19,7 @@ use crate::layers::{self, Layers, whole_step};
 use crate::layout::Layout;
 use crate::memory::free_bytes;
 use crate::module::Kernels;
+use crate::parameters::Choices;
 use crate::points::{Receivers, Sources};
 use crate::samples::Samples;
 use crate::sys::failed;
@@ -68,8 +69,9 @@ impl CudaPlan {
         problem: &WaveProblem,
         options: &PlanOptions,
         variant: Variant,
+        choices: Choices,
     ) -> Result<Self> {
-        let (context, queueing) = (&device.context, device.queueing);
+        let (context, queueing) = (&device.context, choices.queueing);
         context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
         let needed = backend::footprint(problem, options, &variant, queueing).total();
         let available = free_bytes(context)?;
@@ -89,8 +91,16 @@ impl CudaPlan {
         let layers = Layers::new(&stream, problem, &layout, &kernels)?;
         let whole = whole_step(problem, &layout);
         let units = sys::units(context)?;
-        let interior =
-            Interior::new(&variant.name, problem, &whole, &kernels, &layout, &fields, units)?;
+        let interior = Interior::new(
+            &variant.name,
+            problem,
+            &whole,
+            &kernels,
+            &layout,
+            &fields,
+            units,
+            choices,
+        )?;
         let rows = options.steps_between_traces;
         let graph_rows = backend::graph_rows(options, queueing);
         let samples = Samples::new(context, &stream, options.receivers, rows, graph_rows)?;

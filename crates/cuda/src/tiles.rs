@@ -15,18 +15,25 @@ pub(crate) struct Spread {
     pub(crate) rounds: usize,
 }
 
-/// Planes that a block marches at most: blocks that drift apart no longer meet in L2.
-const FARTHEST: usize = 400;
+/// Planes that a block marches at most unless a plan asks for other ones: blocks that drift apart no longer meet in L2.
+pub(crate) const FARTHEST: usize = 400;
 
 /// Spreads the tiles of a box over `units` multiprocessors, one block each: as many tiles as fill
-/// all of them march far, the rest is cut so that it fills them too.
-pub(crate) fn spread(part: &NodeBox, tile: [usize; 2], ramp: usize, units: usize) -> Spread {
+/// all of them march far, but no more than `farthest` planes, the rest is cut so that it fills them
+/// too.
+pub(crate) fn spread(
+    part: &NodeBox,
+    tile: [usize; 2],
+    ramp: usize,
+    units: usize,
+    farthest: usize,
+) -> Spread {
     let units = units.max(1);
     let tiles_z = part.extent(2).div_ceil(tile[1]);
     let tiles = part.extent(1).div_ceil(tile[0]) * tiles_z;
     let extent = part.extent(0);
     let full = tiles / units * units;
-    let planes = extent.div_ceil(extent.div_ceil(FARTHEST).max(1)).max(1);
+    let planes = extent.div_ceil(extent.div_ceil(farthest).max(1)).max(1);
     let full_blocks = full * extent.div_ceil(planes);
     let rest = tiles - full;
     let rest_planes = balanced_planes(rest, extent, units, ramp).max(1);
@@ -71,22 +78,26 @@ mod tests {
     fn every_plane_of_every_tile_has_one_block() {
         for nodes in [5, 64, 208, 464, 752, 800, 1024] {
             for tile in [[64, 64], [24, 56], [32, 128], [24, 160]] {
-                let Spread { tiles: t, blocks, .. } = spread(&cube(nodes), tile, 4, 132);
-                let tiles = nodes.div_ceil(tile[0]) * nodes.div_ceil(tile[1]);
-                let mut planes = vec![0; tiles];
-                for block in 0..int(blocks) {
-                    let (tile, chunk, size) = if block < t.full_blocks {
-                        (block % t.full_tiles, block / t.full_tiles, t.planes)
-                    } else {
-                        let b = block - t.full_blocks;
-                        (t.full_tiles + b % t.rest_tiles, b / t.rest_tiles, t.rest_planes)
-                    };
-                    let first = chunk * size;
-                    assert!(first < int(nodes));
-                    planes[usize::try_from(tile).unwrap()] +=
-                        (first + size).min(int(nodes)) - first;
+                for farthest in [100, FARTHEST] {
+                    let Spread { tiles: t, blocks, .. } =
+                        spread(&cube(nodes), tile, 4, 132, farthest);
+                    assert!(int(farthest) >= t.planes);
+                    let tiles = nodes.div_ceil(tile[0]) * nodes.div_ceil(tile[1]);
+                    let mut planes = vec![0; tiles];
+                    for block in 0..int(blocks) {
+                        let (tile, chunk, size) = if block < t.full_blocks {
+                            (block % t.full_tiles, block / t.full_tiles, t.planes)
+                        } else {
+                            let b = block - t.full_blocks;
+                            (t.full_tiles + b % t.rest_tiles, b / t.rest_tiles, t.rest_planes)
+                        };
+                        let first = chunk * size;
+                        assert!(first < int(nodes));
+                        planes[usize::try_from(tile).unwrap()] +=
+                            (first + size).min(int(nodes)) - first;
+                    }
+                    assert!(planes.iter().all(|&n| n == int(nodes)), "{nodes} {tile:?}");
                 }
-                assert!(planes.iter().all(|&n| n == int(nodes)), "{nodes} {tile:?}");
             }
         }
     }
@@ -94,7 +105,7 @@ mod tests {
     #[test]
     fn multiprocessors_have_about_equal_work() {
         for nodes in [464, 752, 768, 1024] {
-            let t = spread(&cube(nodes), [24, 56], 8, 132).tiles;
+            let t = spread(&cube(nodes), [24, 56], 8, 132, FARTHEST).tiles;
             let rounds = t.full_tiles / 132;
             let chunks = (int(nodes) + t.rest_planes - 1) / t.rest_planes.max(1);
             let rest = (t.rest_tiles * chunks + 131) / 132 * t.rest_planes;

@@ -6,6 +6,7 @@ use temblor_backend::Result;
 use crate::arguments::TemblorStep;
 use crate::layout::{Layout, NodeBox};
 use crate::module::{Kernels, StepFields, int};
+use crate::parameters::Choices;
 use crate::tiles::{Spread, spread};
 
 /// Entry points by rising width of the tile.
@@ -18,7 +19,7 @@ pub(crate) const NAMES: [&str; 5] = [
 ];
 
 /// Widths of the tiles, nodes along z.
-const WIDTHS: [usize; 5] = [128, 160, 192, 224, 256];
+pub(crate) const WIDTHS: [usize; 5] = [128, 160, 192, 224, 256];
 
 /// Threads of a block.
 const THREADS: usize = 512;
@@ -57,9 +58,14 @@ pub(crate) struct Wide {
 }
 
 impl Wide {
-    /// Chooses the shape for the interior of `layout`.
-    pub(crate) fn new(kernels: &Kernels, layout: &Layout, units: usize) -> Result<Self> {
-        let (choice, spread) = choose(&layout.interior, units);
+    /// The shape for the interior of `layout`: the one asked for, else the one that suits it best.
+    pub(crate) fn new(
+        kernels: &Kernels,
+        layout: &Layout,
+        units: usize,
+        choices: Choices,
+    ) -> Result<Self> {
+        let (choice, spread) = choose(&layout.interior, units, choices);
         kernels.allow_shared(NAMES[choice])?;
         Ok(Self { choice, spread, row_end: int(layout.pitch - layout.halo[2]) })
     }
@@ -80,22 +86,35 @@ impl Wide {
 
 /// The shape whose busiest multiprocessor has the fewest nodes to step; the narrowest of equals, which
 /// reads the fewest bytes.
-fn choose(part: &NodeBox, units: usize) -> (usize, Spread) {
-    let all = WIDTHS.map(|width| spread(part, tile(width), RAMP, units));
+fn choose(part: &NodeBox, units: usize, choices: Choices) -> (usize, Spread) {
+    let all = WIDTHS.map(|width| spread(part, tile(width), RAMP, units, choices.planes));
     let cost = |n: usize| {
         let [rows, width] = tile(WIDTHS[n]);
         all[n].rounds * rows * width
     };
-    let best = (0..WIDTHS.len()).min_by_key(|&n| cost(n)).unwrap_or(0);
+    let asked = WIDTHS.iter().position(|&width| width == choices.width);
+    let best = asked.or_else(|| (0..WIDTHS.len()).min_by_key(|&n| cost(n))).unwrap_or(0);
     (best, all[best])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::Queueing;
+    use crate::tiles::FARTHEST;
 
     fn width_for(nodes: usize) -> usize {
-        WIDTHS[choose(&NodeBox { begin: [0; 3], end: [nodes; 3] }, 132).0]
+        width_asked(nodes, 0)
+    }
+
+    fn width_asked(nodes: usize, width: usize) -> usize {
+        let choices = Choices { width, planes: FARTHEST, queueing: Queueing::default() };
+        WIDTHS[choose(&NodeBox { begin: [0; 3], end: [nodes; 3] }, 132, choices).0]
+    }
+
+    #[test]
+    fn a_width_that_is_asked_for_is_taken() {
+        assert_eq!(WIDTHS.map(|width| width_asked(512, width)), WIDTHS);
     }
 
     #[test]

@@ -116,6 +116,33 @@ fn fused_graphs_give_the_samples_of_plain_launches() {
     assert_eq!(run, 11, "{graphs:?}");
 }
 
+/// Run by the next test: a plan that asks for graphs of 8 steps, of a backend that makes none.
+#[test]
+#[ignore = "run by the other tests"]
+fn probe_parameters() {
+    let backend = CudaBackend::new(0).expect("a stand-in").with_queueing(Queueing::PLAIN);
+    let known = backend.parameters(&problem(), "tma").expect("parameters");
+    println!("known: {:?}", known.iter().map(|p| (p.name.as_str(), p.default)).collect::<Vec<_>>());
+    let asked = [("steps_per_graph".to_owned(), 8)].into_iter().collect();
+    let options = PlanOptions::new(0, STEPS).variant("tma").parameters(asked);
+    let mut plan = backend.propagator(&problem(), &options).expect("a plan");
+    let speed = Array3::from_elem((40, 40, 40), 2000.0);
+    plan.upload(Field::WaveSpeed, Region::whole([40; 3]), speed.view().into()).expect("speeds");
+    plan.advance(29).expect("steps");
+}
+
+#[test]
+fn a_plan_may_ask_for_other_graphs_than_its_backends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = standin::run(folder.path(), DRIVER, "probe_parameters", &[]);
+    assert!(
+        text.contains(r#"known: [("planes", 400), ("branches", 0), ("steps_per_graph", 0)]"#),
+        "{text}"
+    );
+    // Three of eight steps, then five steps by themselves.
+    assert_eq!(text.matches("graph run").count(), 3, "{text}");
+}
+
 /// Run by the next test: two plans of each variant.
 #[test]
 #[ignore = "run by the other tests"]

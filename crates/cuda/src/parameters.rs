@@ -1,0 +1,110 @@
+//! What variants are tuned by: tile widths, lengths of marches and how steps are queued.
+
+use temblor_backend::{Parameter, PlanOptions, Result, parameters};
+
+use crate::ID;
+use crate::graph::Queueing;
+use crate::tiles::FARTHEST;
+use crate::wide::WIDTHS;
+
+/// Values of all parameters; a variant without one ignores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Choices {
+    /// Nodes of a wide tile along z; 0 leaves it to [`crate::wide`].
+    pub(crate) width: usize,
+    /// Planes that blocks of the full waves march at most.
+    pub(crate) planes: usize,
+    /// How steps are queued.
+    pub(crate) queueing: Queueing,
+}
+
+/// Sorted values with the default among them.
+fn parameter(name: &str, about: &str, values: &[u32], default: u32) -> Parameter {
+    let mut values = values.to_vec();
+    if !values.contains(&default) {
+        values.push(default);
+        values.sort_unstable();
+    }
+    Parameter { name: name.into(), about: about.into(), values, default }
+}
+
+/// Parameters of a variant on a device whose plans are queued by `queueing` unless told otherwise.
+pub(crate) fn known(variant: &str, queueing: Queueing) -> Vec<Parameter> {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let mut all = Vec::new();
+    if variant == "wide" {
+        let widths: Vec<_> = [0].into_iter().chain(WIDTHS).map(count).collect();
+        let about = "nodes of a tile along z; 0: the width with the least work for the busiest \
+                     multiprocessor";
+        all.push(parameter("width", about, &widths, 0));
+    }
+    if ["wide", "tma", "fused2"].contains(&variant) {
+        let about = "planes that blocks of the full waves march at most";
+        all.push(parameter("planes", about, &[100, 200, 400, 800], count(FARTHEST)));
+    }
+    let about = "1: layers and recording run beside the interior; 0: after and before it";
+    all.push(parameter("branches", about, &[0, 1], u32::from(queueing.branches)));
+    let about = "steps that are captured and launched as one graph; 0: each kernel by itself";
+    all.push(parameter("steps_per_graph", about, &[0, 8, 32, 64], queueing.steps_per_graph));
+    all
+}
+
+/// What a plan's options ask for, completed by defaults.
+///
+/// # Errors
+/// [`temblor_backend::Error::Unsupported`] for a name or a value that does not exist.
+pub(crate) fn choose(variant: &str, options: &PlanOptions, queueing: Queueing) -> Result<Choices> {
+    let known = known(variant, queueing);
+    let values = parameters::resolve(ID, variant, &known, &options.parameters)?;
+    let of = |name: &str, other: usize| values.get(name).map_or(other, |&value| value as usize);
+    Ok(Choices {
+        width: of("width", 0),
+        planes: of("planes", FARTHEST),
+        queueing: Queueing {
+            steps_per_graph: values["steps_per_graph"],
+            branches: values["branches"] == 1,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variants::NAMES;
+
+    #[test]
+    fn defaults_are_todays_choices_and_graphs_are_multiples_of_four() {
+        for variant in NAMES {
+            let queueing = Queueing::default();
+            let plain = choose(variant, &PlanOptions::new(0, 0), queueing).unwrap();
+            assert_eq!(plain, Choices { width: 0, planes: 400, queueing });
+            for parameter in known(variant, queueing) {
+                assert!(parameter.values.is_sorted() && parameter.values.len() > 1);
+                assert!(parameter.values.contains(&parameter.default), "{parameter:?}");
+                let graphs = parameter.name == "steps_per_graph";
+                assert!(!graphs || parameter.values.iter().all(|n| n.is_multiple_of(4)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_backends_own_queueing_is_the_default_of_its_plans() {
+        let own = Queueing { steps_per_graph: 16, branches: false };
+        let choices = choose("baseline", &PlanOptions::new(0, 0), own).unwrap();
+        assert_eq!(choices.queueing, own);
+        let asked = [("steps_per_graph".to_owned(), 64)].into_iter().collect();
+        let options = PlanOptions::new(0, 0).parameters(asked);
+        let choices = choose("baseline", &options, own).unwrap();
+        assert_eq!(choices.queueing, Queueing { steps_per_graph: 64, branches: false });
+    }
+
+    #[test]
+    fn a_variant_has_no_parameter_of_another() {
+        let asked = [("width".to_owned(), 128)].into_iter().collect();
+        let options = PlanOptions::new(0, 0).parameters(asked);
+        let queueing = Queueing::default();
+        assert_eq!(choose("wide", &options, queueing).unwrap().width, 128);
+        let error = choose("tma", &options, queueing).unwrap_err().to_string();
+        assert!(error.contains("width") && error.contains("planes"), "{error}");
+    }
+}
