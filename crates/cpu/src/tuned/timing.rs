@@ -109,3 +109,40 @@ pub(super) fn kinds(
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_pass_is_divided_as_the_threads_times_are() {
+        let timer = Timer::default();
+        let laps = |seconds| Laps { last: Instant::now(), seconds };
+        timer.add(&laps([3.0, 1.0, 0.0, 0.0, 0.0]));
+        timer.add(&laps([2.0, 1.0, 1.0, 0.0, 0.0]));
+        // Eight seconds of two threads; the pass took five by the wall.
+        let parts = timer.divide(5.0);
+        for (part, expected) in parts.iter().zip([5.0, 2.0, 1.0, 0.0, 0.0]) {
+            assert!((part - expected * 5.0 / 8.0).abs() < 1e-12, "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn threads_that_did_nothing_took_no_time() {
+        assert!(Timer::default().divide(5.0).iter().all(|part| part.to_bits() == 0));
+    }
+
+    #[test]
+    fn a_lap_goes_to_its_kind_and_what_is_left_out_to_none() {
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds)).unwrap();
+        let mut laps = Laps { last: ago(10), seconds: [0.0; 5] };
+        laps.start();
+        laps.lap(Kind::Layers);
+        laps.last = ago(10);
+        laps.lap(Kind::Walls);
+        assert!(laps.seconds[Kind::Layers as usize] < 5.0, "{laps:?}");
+        assert!(laps.seconds[Kind::Walls as usize] >= 10.0, "{laps:?}");
+    }
+}
