@@ -1,7 +1,11 @@
 //! The roofs' kernels: what memory and arithmetic units do with nothing else in the way.
 //!
 //! Streams write past the caches what they do not read (copy, scale, add, triad): a plain store would
-//! fetch each line first, traffic that the count leaves out. `step` reads what it overwrites.
+//! fetch each line first, traffic that the count leaves out. `step` reads what it overwrites. Arrays
+//! should be larger than the caches: those that fit are better written to them.
+//!
+//! One core of a Xeon of the Sapphire Rapids family, shared, arrays of 128 MiB, per second of CPU time:
+//! copy 20.4, scale 20.1, add 20.6, triad 20.4, step 20.3 GB/s; scale by plain stores 12.7.
 
 use std::hint::black_box;
 
