@@ -6,4 +6,17 @@
 
 #![deny(unsafe_code)]
 
+pub mod accuracy;
+pub mod error;
+pub mod fill;
+pub mod matrix;
+pub mod measure;
+pub mod pose;
+pub mod preset;
 pub mod results;
+pub mod roofs;
+pub mod sizes;
+pub mod source;
+mod timing;
+
+pub use error::{Error, Result};

@@ -1,0 +1,210 @@
+//! Accuracy before speed: a small twin of a row against `cpu-ref` in double precision.
+//!
+//! The twin is stepped by the row's own backend, variant and parameters, with its operator, kind of
+//! boundary and layer, on random fields with a source. Its interior is 37 x 77 x 161 nodes: odd, no
+//! multiple of a vector or a tile, and along y and z more than a tile of any kernel (the widest takes
+//! 32 rows of 128 nodes, the tallest 64 rows of 64), so that whole tiles, cut tiles and the seams
+//! between them are all stepped.
+//!
+//! The bound. With unit roundoff u, the operator's 2RD + 1 terms and its weights, c^2 dt^2 and the
+//! sums of the step round at most 2RD + 8 times. At half of the CFL limit
+//! `c^2 dt^2 sum |w| / h^2 <= 1`, so one step errs by at most (2RD + 8) u of the field, in the 2-norm
+//! as node by node. An error made in one step goes on as a wave of `sin(m theta) / sin(theta)`, 1.6 on
+//! average over white noise, so n steps err by at most 2 n (2RD + 8) u: errors of all steps in phase.
+//! Layers double the roundings of a step: their memory variables are as many sums again. A halo off by
+//! one errs at the first step by at least the outermost weight's share of the field, 1e-4 at order 8.
+
+use ndarray::Array3;
+use temblor_backend::{Backend, Field, HostViewMut, PlanOptions, Propagator, Region, Result};
+use temblor_cpu::ReferenceBackend;
+use temblor_physics::{Arithmetic, WaveProblem};
+
+use crate::fill::Filler;
+use crate::matrix::{Planned, SEED};
+use crate::results::{Accuracy, Case, Start};
+use crate::{pose, source};
+
+/// Interior of the twin, nodes along (x, y, z).
+const INTERIOR: [usize; 3] = [37, 77, 161];
+
+/// Steps after which fields are compared.
+const AFTER: [u32; 3] = [1, 10, 100];
+
+/// Steps after which the checksum is taken.
+const CHECKSUM_AFTER: u32 = 10;
+
+/// Oracles kept: the twins of one problem come one after the other.
+const ORACLES: usize = 4;
+
+/// What a twin showed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Twin {
+    /// Nodes along (x, y, z).
+    pub shape: [usize; 3],
+    /// Errors by step.
+    pub accuracy: Vec<Accuracy>,
+    /// CRC-32 of the field after ten steps, hexadecimal.
+    pub checksum: String,
+    /// Why the row gets no rate, if it gets none.
+    pub failure: Option<String>,
+}
+
+/// Twins of a run, each made once.
+#[derive(Default)]
+pub struct Twins {
+    done: Vec<(String, Twin)>,
+    oracles: Vec<(String, Vec<Array3<f64>>)>,
+}
+
+impl Twins {
+    /// The twin of a row on its backend.
+    pub fn of(&mut self, planned: &Planned, backend: &dyn Backend) -> Twin {
+        let case = &planned.case;
+        let key = format!(
+            "{} {} {} {:?} {:?}",
+            planned.subject,
+            case.variant,
+            oracle_key(case),
+            case.arithmetic,
+            case.parameters
+        );
+        if let Some((_, twin)) = self.done.iter().find(|(known, _)| *known == key) {
+            return twin.clone();
+        }
+        let twin = self.made(planned, backend);
+        self.done.push((key, twin.clone()));
+        twin
+    }
+
+    fn made(&mut self, planned: &Planned, backend: &dyn Backend) -> Twin {
+        let shape = shape(&planned.case);
+        let mut twin = Twin { shape, accuracy: Vec::new(), checksum: String::new(), failure: None };
+        if let Err(error) = self.compare(planned, backend, &mut twin) {
+            twin.failure = Some(format!("the twin for accuracy failed: {error}"));
+        }
+        twin
+    }
+
+    fn compare(&mut self, planned: &Planned, backend: &dyn Backend, twin: &mut Twin) -> Result<()> {
+        let case = &planned.case;
+        let problem = pose::problem(case, twin.shape, planned.peak_hz)?;
+        let mut double = problem.clone();
+        double.arithmetic = Arithmetic::F64;
+        let key = oracle_key(case);
+        if self.oracles.iter().all(|(known, _)| *known != key) {
+            let oracle = ReferenceBackend::new();
+            let fields = run(&oracle, &double, &PlanOptions::new(0, 0), case, planned.peak_hz)?;
+            self.oracles.truncate(ORACLES - 1);
+            self.oracles.insert(0, (key.clone(), fields));
+        }
+        let place = self.oracles.iter().position(|(known, _)| *known == key);
+        let wanted = &self.oracles[place.expect("it was made above")].1;
+        let fields = run(backend, &problem, &planned.options(), case, planned.peak_hz)?;
+        for ((&steps, field), wanted) in AFTER.iter().zip(&fields).zip(wanted) {
+            let bound = bound(&problem, steps);
+            let accuracy = errors(field, wanted, steps, bound);
+            twin.accuracy.push(accuracy);
+            // A NaN is above every bound.
+            let wrong = accuracy.l2.is_nan() || accuracy.l2 > bound;
+            if twin.failure.is_none() && wrong {
+                twin.failure = Some(format!(
+                    "wrong results: relative L2 error {:.2e} after {steps} {} of the twin, bound \
+                     {bound:.2e}",
+                    accuracy.l2,
+                    if steps == 1 { "step" } else { "steps" }
+                ));
+            }
+            if steps == CHECKSUM_AFTER {
+                twin.checksum = checksum(field, case.arithmetic);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What decides about the oracle's fields.
+fn oracle_key(case: &Case) -> String {
+    let Case { operator, boundary, cells, spacing, vmax, .. } = case;
+    let planar = case.shape[1] == 1;
+    format!("{operator} {} {cells} {spacing:?} {vmax} {planar}", boundary.name())
+}
+
+/// Nodes of a row's twin: the interior and the row's layers.
+fn shape(case: &Case) -> [usize; 3] {
+    let both = 2 * case.cells;
+    let [nx, ny, nz] = INTERIOR.map(|n| n + both);
+    if case.shape[1] == 1 { [nx + 60, 1, nz] } else { [nx, ny, nz] }
+}
+
+/// Largest relative error of the twin in the 2-norm after `steps`; see the module's text.
+#[must_use]
+pub fn bound(problem: &WaveProblem, steps: u32) -> f64 {
+    let unit = match problem.arithmetic {
+        Arithmetic::F64 => f64::EPSILON / 2.0,
+        _ => f64::from(f32::EPSILON) / 2.0,
+    };
+    let taps = 2 * problem.operator.radius() * problem.grid.dimensions();
+    let layered = problem.boundaries.cells().iter().any(|&cells| cells > 0);
+    let roundings = (taps + 8) * if layered { 2 } else { 1 };
+    2.0 * f64::from(steps) * roundings as f64 * unit
+}
+
+/// Fields of the twin after each of [`AFTER`].
+fn run(
+    backend: &dyn Backend,
+    problem: &WaveProblem,
+    options: &PlanOptions,
+    case: &Case,
+    peak_hz: f64,
+) -> Result<Vec<Array3<f64>>> {
+    let mut plan = backend.propagator(problem, options)?;
+    let shape = problem.grid.shape;
+    let filler =
+        Filler { start: Start::Random, shape, vmax: case.vmax, seed: SEED + 7, moving: true };
+    filler.wave_speed(plan.as_mut())?;
+    filler.pressure(plan.as_mut())?;
+    let steps = u64::from(AFTER[AFTER.len() - 1]);
+    plan.set_sources(&source::table(problem, 1, peak_hz, case.vmax, steps))?;
+    let mut fields = Vec::new();
+    let mut done = 0;
+    for steps in AFTER {
+        plan.advance(steps - done)?;
+        done = steps;
+        fields.push(downloaded(plan.as_mut(), shape)?);
+    }
+    Ok(fields)
+}
+
+fn downloaded(plan: &mut dyn Propagator, shape: [usize; 3]) -> Result<Array3<f64>> {
+    let mut field = Array3::zeros(shape);
+    let view = HostViewMut::from(field.view_mut());
+    plan.download(Field::Pressure, Region::whole(shape), view)?;
+    Ok(field)
+}
+
+/// Relative errors in the 2-norm and in the largest value.
+fn errors(field: &Array3<f64>, wanted: &Array3<f64>, steps: u32, bound: f64) -> Accuracy {
+    let mut sums = [0.0, 0.0];
+    let mut largest = [0.0_f64, 0.0];
+    for (value, wanted) in field.iter().zip(wanted) {
+        for (n, v) in [value - wanted, *wanted].into_iter().enumerate() {
+            sums[n] += v * v;
+            largest[n] = if v.is_nan() { f64::NAN } else { largest[n].max(v.abs()) };
+        }
+    }
+    let [error, norm] = sums.map(f64::sqrt);
+    Accuracy { steps, l2: error / norm, linf: largest[0] / largest[1], bound: Some(bound) }
+}
+
+/// CRC-32 of the values as the plan holds them, little endian.
+#[expect(clippy::cast_possible_truncation, reason = "values that were f32 before")]
+fn checksum(field: &Array3<f64>, arithmetic: Arithmetic) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    for value in field {
+        match arithmetic {
+            Arithmetic::F64 => hasher.update(&value.to_le_bytes()),
+            _ => hasher.update(&(*value as f32).to_le_bytes()),
+        }
+    }
+    format!("{:08x}", hasher.finalize())
+}

@@ -1,0 +1,272 @@
+//! Measures a matrix: rows that fit into memory together are sampled in rounds, so that what changes
+//! on the machine from minute to minute meets all of them alike.
+
+use temblor_physics::StepWork;
+
+use crate::accuracy::{Twin, Twins};
+use crate::matrix::{Planned, Posed, Subject, misfit};
+use crate::results::{Device, Measured, Outcome, Row, median};
+use crate::roofs::{Beside, RoofOptions};
+use crate::timing::{Halt, Pace, Running};
+
+/// Most rows of a round.
+const MOST_ROWS: usize = 8;
+
+/// Part of the free memory that a round's plans may take.
+const SHARE: f64 = 0.8;
+
+/// How rows are measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Seconds of a sample, where steps are sized for a time.
+    pub seconds: f64,
+    /// Samples per row.
+    pub repeats: u32,
+    /// Seconds that a row may take, its twin apart.
+    pub timeout: Option<f64>,
+    /// Most steps of a row of fixed steps on backends whose memory is the host's.
+    pub host_steps: Option<u32>,
+    /// How the roof beside a row is measured.
+    pub roof: RoofOptions,
+    /// Whether time is also taken by kernel.
+    pub by_kernel: bool,
+}
+
+/// Sees what happens; the library prints nothing.
+pub trait Sink {
+    /// What is being done, in a few words.
+    fn stage(&mut self, what: &str);
+    /// A row is finished.
+    fn row(&mut self, row: Row);
+}
+
+/// Measures all rows; whether none is left, which `stop` decides: rows not finished then are dropped.
+pub fn run(
+    planned: &[Planned],
+    subjects: &[Subject],
+    devices: &[Device],
+    settings: &Settings,
+    stop: &dyn Fn() -> bool,
+    sink: &mut dyn Sink,
+) -> bool {
+    let mut session = Session {
+        subjects,
+        devices,
+        settings,
+        stop,
+        sink,
+        twins: Twins::default(),
+        beside: Beside::default(),
+    };
+    let mut round = Vec::new();
+    for planned in planned {
+        if stop() {
+            return false;
+        }
+        if !session.joins(&round, planned) && !session.finish(&mut round) {
+            return false;
+        }
+        let mut slot = session.prepare(planned);
+        if matches!(slot.state, State::Full(_)) && running(&round) > 0 {
+            if !session.finish(&mut round) {
+                return false;
+            }
+            slot = session.prepare(planned);
+        }
+        round.push(slot);
+        if running(&round) == 0 && !session.finish(&mut round) {
+            return false;
+        }
+    }
+    session.finish(&mut round)
+}
+
+struct Session<'a> {
+    subjects: &'a [Subject],
+    devices: &'a [Device],
+    settings: &'a Settings,
+    stop: &'a dyn Fn() -> bool,
+    sink: &'a mut dyn Sink,
+    twins: Twins,
+    beside: Beside,
+}
+
+/// A row of a round.
+struct Slot<'a> {
+    planned: &'a Planned,
+    state: State<'a>,
+}
+
+enum State<'a> {
+    /// Its plan is made.
+    Running(Box<Ready<'a>>),
+    /// It has ended.
+    Ended(Outcome),
+    /// It does not fit beside the others.
+    Full(String),
+    /// The user wants to stop.
+    Stopped,
+}
+
+struct Ready<'a> {
+    row: Running<'a>,
+    posed: &'a Posed,
+    twin: Twin,
+    roof_elements: u64,
+    roof: Option<f64>,
+}
+
+fn running(round: &[Slot<'_>]) -> usize {
+    round.iter().filter(|slot| matches!(slot.state, State::Running(_))).count()
+}
+
+impl<'a> Session<'a> {
+    /// Whether a row's plan fits beside those of the round.
+    fn joins(&self, round: &[Slot<'_>], planned: &Planned) -> bool {
+        let Ok(posed) = &planned.posed else { return true };
+        if running(round) == 0 {
+            return true;
+        }
+        let subject = &self.subjects[planned.subject];
+        let in_pool = |slot: &&Slot<'_>| slot.planned.subject == planned.subject;
+        let taken: u64 = round
+            .iter()
+            .filter(in_pool)
+            .filter_map(|slot| match &slot.state {
+                State::Running(ready) => Some(ready.posed.footprint),
+                _ => None,
+            })
+            .sum();
+        // The host's free memory has what plans take taken off already.
+        let free = subject.memory().saturating_sub(if subject.on_host { 0 } else { taken });
+        // The roof beside the row takes three arrays for a moment.
+        let needed = posed.footprint + posed.host + 12 * planned.case.points();
+        running(round) < MOST_ROWS && (needed as f64) < SHARE * free as f64
+    }
+
+    fn prepare<'p>(&mut self, planned: &'p Planned) -> Slot<'p> {
+        let state = match self.ready(planned) {
+            Ok(ready) => State::Running(Box::new(ready)),
+            Err(Halt::Ended(outcome)) => State::Ended(outcome),
+            Err(Halt::Full(why)) => State::Full(why),
+            Err(Halt::Stopped) => State::Stopped,
+        };
+        Slot { planned, state }
+    }
+
+    fn ready<'p>(&mut self, planned: &'p Planned) -> Result<Ready<'p>, Halt> {
+        let skipped = |why: &str| Halt::Ended(Outcome::Skipped { why: why.to_owned() });
+        let posed = planned.posed.as_ref().map_err(|why| skipped(why))?;
+        let subject = &self.subjects[planned.subject];
+        let backend = subject.backend.as_ref();
+        if let Some(why) = misfit(posed, subject) {
+            return Err(Halt::Full(why));
+        }
+        let case = &planned.case;
+        let name = format!("{}/{} {}", case.backend, case.variant, shape_name(case.shape));
+        self.sink.stage(&format!("{name}: accuracy"));
+        let twin = self.twins.of(planned, backend);
+        if let Some(why) = &twin.failure {
+            return Err(Halt::Ended(Outcome::Failed { why: why.clone() }));
+        }
+        if (self.stop)() {
+            return Err(Halt::Stopped);
+        }
+        self.sink.stage(&format!("{name}: roof"));
+        let (roof_elements, roof) = self.roof(planned, subject);
+        self.sink.stage(&format!("{name}: warm-up"));
+        let Settings { seconds, repeats, timeout, host_steps, .. } = *self.settings;
+        let most_steps = host_steps.filter(|_| subject.on_host);
+        let pace = Pace { seconds, repeats, timeout, most_steps };
+        let row = Running::start(planned, posed, backend, pace, self.stop)?;
+        Ok(Ready { row, posed, twin, roof_elements, roof })
+    }
+
+    /// Elements and bandwidth, B/s, of the roof beside a row: over arrays of its own size, else the
+    /// device's.
+    fn roof(&mut self, planned: &Planned, subject: &Subject) -> (u64, Option<f64>) {
+        let points = planned.case.points();
+        let backend = subject.backend.as_ref();
+        let own = self.beside.of(planned.subject, backend, points, self.settings.roof);
+        if own.is_some() {
+            return (points, own);
+        }
+        let streams = self.devices.get(planned.subject).map_or(&[][..], |d| &d.streams);
+        let whole = streams.iter().rev().find(|stream| {
+            stream.pattern == temblor_backend::StreamPattern::Step && stream.fill >= 1.0
+        });
+        whole.map_or((points, None), |stream| (stream.elements, Some(median(&stream.samples))))
+    }
+
+    /// Samples a round's rows in turn and hands them out; whether the user let it.
+    fn finish<'p>(&mut self, round: &mut Vec<Slot<'p>>) -> bool {
+        for number in 0..self.settings.repeats {
+            let what = format!("sample {} of {}", number + 1, self.settings.repeats);
+            for slot in round.iter_mut() {
+                let State::Running(ready) = &mut slot.state else { continue };
+                let case = &slot.planned.case;
+                let shape = shape_name(case.shape);
+                self.sink.stage(&format!("{}/{} {shape}: {what}", case.backend, case.variant));
+                match ready.row.sample(self.stop) {
+                    Ok(()) => {}
+                    Err(Halt::Stopped) => slot.state = State::Stopped,
+                    Err(Halt::Ended(outcome)) => slot.state = State::Ended(outcome),
+                    Err(Halt::Full(why)) => slot.state = State::Full(why),
+                }
+            }
+        }
+        let mut whole = true;
+        for slot in round.drain(..) {
+            let outcome = match slot.state {
+                State::Running(ready) => match self.measured(*ready) {
+                    Ok(measured) => Outcome::Measured(Box::new(measured)),
+                    Err(Halt::Ended(outcome)) => outcome,
+                    Err(Halt::Full(why)) => Outcome::Skipped { why },
+                    Err(Halt::Stopped) => {
+                        whole = false;
+                        continue;
+                    }
+                },
+                State::Ended(outcome) => outcome,
+                State::Full(why) => Outcome::Skipped { why },
+                State::Stopped => {
+                    whole = false;
+                    continue;
+                }
+            };
+            self.sink.row(Row { run: 0, case: slot.planned.case.clone(), outcome });
+        }
+        whole
+    }
+
+    fn measured(&self, ready: Ready<'_>) -> Result<Measured, Halt> {
+        let Ready { mut row, posed, twin, roof_elements, roof } = ready;
+        row.check()?;
+        let kernels = if self.settings.by_kernel { row.by_kernel()? } else { Vec::new() };
+        let (steps, seconds) = (row.steps(), row.seconds().to_vec());
+        let variant = row.plan().variant();
+        Ok(Measured {
+            steps,
+            seconds,
+            footprint: posed.footprint,
+            bytes_per_point: variant.bytes_per_point,
+            flops_per_point: variant.flops_per_point,
+            least_bytes_per_step: StepWork::of(&posed.problem).bytes() as f64,
+            roof_elements,
+            roof_bandwidth: roof,
+            checksum: twin.checksum,
+            twin: twin.shape,
+            accuracy: twin.accuracy,
+            digit_products: None,
+            kernels,
+            counters: Vec::new(),
+            histogram: Vec::new(),
+        })
+    }
+}
+
+/// A shape as in tables: `256^3`, or `800x400x200`.
+#[must_use]
+pub fn shape_name([nx, ny, nz]: [usize; 3]) -> String {
+    if nx == ny && ny == nz { format!("{nx}^3") } else { format!("{nx}x{ny}x{nz}") }
+}

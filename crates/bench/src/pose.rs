@@ -1,0 +1,77 @@
+//! From a case to the problem that a backend is given.
+//!
+//! The time step is half of the largest stable one: waves then travel about a fifth of a cell per
+//! step, as they do in runs whose time errors are small, and no field grows.
+
+use temblor_physics::{
+    Boundaries, Boundary, Cpml, Face, Grid, Minimod, Operator, Result, WaveProblem, cfl, layers,
+};
+
+use crate::results::{BoundaryName, Case};
+
+/// Time step over the largest stable one.
+pub const CFL_FRACTION: f64 = 0.5;
+
+/// The operator of a name such as `direct-8`.
+#[must_use]
+pub fn operator(name: &str) -> Option<Operator> {
+    let order = name.strip_prefix("direct-")?.parse().ok()?;
+    Some(Operator::Direct { order })
+}
+
+/// Cells of the layer that a kind of boundary has by default; 0 without one.
+#[must_use]
+pub const fn default_cells(boundary: BoundaryName) -> usize {
+    match boundary {
+        BoundaryName::Zero | BoundaryName::Free => 0,
+        BoundaryName::Minimod => layers::MINIMOD_CELLS,
+        BoundaryName::Cpml => layers::CPML_CELLS,
+    }
+}
+
+/// The problem of a case on a grid of `shape` nodes, for a wavelet of `peak_hz`, Hz.
+///
+/// # Errors
+/// [`temblor_physics::Error::Invalid`] if the operator has no such name, or layers do not fit.
+pub fn problem(case: &Case, shape: [usize; 3], peak_hz: f64) -> Result<WaveProblem> {
+    let Some(operator) = operator(&case.operator) else {
+        return Err(temblor_physics::Error::Invalid {
+            what: "operator".into(),
+            got: case.operator.clone(),
+            remedy: "use direct-2 to direct-16".into(),
+        });
+    };
+    let grid = Grid::new(shape, case.spacing, [0.0; 3])?;
+    let build = |dt: f64, boundaries: Boundaries| {
+        WaveProblem::builder(grid, dt)
+            .operator(operator)
+            .arithmetic(case.arithmetic)
+            .boundaries(boundaries)
+            .build()
+    };
+    // Checks the order before weights of that order are asked for.
+    build(1.0, Boundaries::uniform(Boundary::Zero))?;
+    let dt = CFL_FRACTION * cfl::largest_dt(&grid, &operator, case.vmax);
+    build(dt, boundaries(case, peak_hz, dt))
+}
+
+fn boundaries(case: &Case, peak_hz: f64, dt: f64) -> Boundaries {
+    let (cells, vmax) = (case.cells, case.vmax);
+    match case.boundary {
+        BoundaryName::Zero => Boundaries::uniform(Boundary::Zero),
+        BoundaryName::Free => {
+            let mut boundaries = Boundaries::uniform(Boundary::Zero);
+            boundaries.set(Face::ZMin, Boundary::Free);
+            boundaries
+        }
+        BoundaryName::Minimod => {
+            let finest = case.spacing.into_iter().fold(f64::INFINITY, f64::min);
+            let layer = Minimod::for_speed(cells.max(1), vmax, finest, dt);
+            Boundaries::uniform(Boundary::Minimod(layer))
+        }
+        BoundaryName::Cpml => {
+            let layer = Cpml { cells, ..Cpml::for_wavelet(peak_hz, vmax) };
+            Boundaries::uniform(Boundary::Cpml(layer))
+        }
+    }
+}
