@@ -4,6 +4,7 @@
 //! plan of one of [`backends`]) -> [`output`] (gathers to files). [`commands`] start it.
 
 pub use temblor_backend as backend;
+pub use temblor_bench as bench;
 pub use temblor_conformance as conformance;
 pub use temblor_cpu as cpu;
 pub use temblor_io as io;
@@ -96,6 +97,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Init(args) => commands::init::run(args),
         Command::Devices(args) => commands::devices::run(args),
         Command::Tune(args) => commands::tune::run(args),
+        Command::Bench(args) => commands::bench::run(args, cli.global.quiet),
         Command::Show(args) => commands::show::run(args),
         Command::Model(args) => commands::model::run(args, cli.global.quiet),
         Command::Verify(args) => {

@@ -145,3 +145,47 @@ impl Progress for Shown {
         tracing::debug!("shot {} is finished and on disk", shot.id);
     }
 }
+
+/// Shows which row of a matrix is at which stage.
+pub struct Stages {
+    bar: ProgressBar,
+}
+
+impl Stages {
+    /// For `rows` rows; `quiet` shows nothing.
+    ///
+    /// # Panics
+    /// Never: the bar's template is valid.
+    #[must_use]
+    pub fn new(rows: u64, quiet: bool) -> Self {
+        let bar = if !quiet && std::io::stderr().is_terminal() {
+            let template = "[{bar:20}] {pos}/{len} {elapsed} {msg}";
+            let style = ProgressStyle::with_template(template).expect("the template is valid");
+            ProgressBar::new(rows).with_style(style.progress_chars("=> "))
+        } else {
+            ProgressBar::hidden()
+        };
+        Self { bar }
+    }
+
+    /// Says what is being done.
+    pub fn stage(&self, what: &str) {
+        self.bar.set_message(what.to_owned());
+        self.bar.tick();
+    }
+
+    /// A row is done.
+    pub fn done(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Prints above the bar, on standard output or, if that is taken, on standard error.
+    pub fn print(&self, text: &str, stdout_is_taken: bool) {
+        self.bar.suspend(|| if stdout_is_taken { eprint!("{text}") } else { print!("{text}") });
+    }
+
+    /// Takes the bar off the terminal.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

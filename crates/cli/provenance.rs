@@ -26,6 +26,22 @@ impl Provenance {
             features: env!("TEMBLOR_FEATURES"),
         }
     }
+
+    /// The same as pairs of name and value.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(String, String)> {
+        let Self { version, commit, compiler, target, profile, features } = *self;
+        [
+            ("version", version),
+            ("commit", commit),
+            ("compiler", compiler),
+            ("target", target),
+            ("profile", profile),
+            ("features", features),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+    }
 }
 
 impl Default for Provenance {

@@ -1,0 +1,179 @@
+//! Results on disk: one JSON file, whole at any moment, and lines as rows come.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use temblor_backend::Backend as _;
+use temblor_bench::results::{Device, Host, Results, Row, Run, SCHEMA};
+
+use super::FileArgs;
+use crate::exit::Failure;
+use crate::provenance::Provenance;
+
+/// Files of a run, and the results so far.
+pub(super) struct Files {
+    json: Option<PathBuf>,
+    lines: Option<Lines>,
+    results: Results,
+}
+
+enum Lines {
+    Stdout,
+    File(PathBuf, File),
+}
+
+/// A line of `--jsonl`.
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Line<'a> {
+    Run { schema: u32, run: &'a Run },
+    Row { row: &'a Row },
+}
+
+impl Files {
+    /// Opens what can be opened before anything runs.
+    pub(super) fn new(args: &FileArgs) -> Result<Self, Failure> {
+        let lines = match &args.jsonl {
+            None => None,
+            Some(path) if path == Path::new("-") => Some(Lines::Stdout),
+            Some(path) => {
+                let file = File::create(path)
+                    .map_err(|error| Failure::Output(format!("{}: {error}", path.display())))?;
+                Some(Lines::File(path.clone(), file))
+            }
+        };
+        let run = Run {
+            command: command_line(),
+            date: rfc3339(SystemTime::now()),
+            program: Provenance::new().pairs(),
+            host: host(),
+            devices: Vec::new(),
+            peers: Vec::new(),
+            complete: false,
+        };
+        let results = Results { schema: SCHEMA, runs: vec![run], rows: Vec::new() };
+        let files = Self { json: args.json.clone(), lines, results };
+        // A folder that cannot be written is said before the first hour of measuring.
+        files.write()?;
+        Ok(files)
+    }
+
+    /// Whether standard output takes lines of JSON, so that the table must go elsewhere.
+    pub(super) const fn takes_stdout(&self) -> bool {
+        matches!(self.lines, Some(Lines::Stdout))
+    }
+
+    /// Takes the devices with their roofs.
+    pub(super) fn begin(&mut self, devices: Vec<Device>) -> Result<(), Failure> {
+        self.results.runs[0].devices = devices;
+        let line = json(&Line::Run { schema: SCHEMA, run: &self.results.runs[0] })?;
+        self.line(&line)?;
+        self.write()
+    }
+
+    /// Takes a row.
+    pub(super) fn row(&mut self, row: Row) -> Result<(), Failure> {
+        let line = json(&Line::Row { row: &row })?;
+        self.results.rows.push(row);
+        self.line(&line)?;
+        self.write()
+    }
+
+    /// Takes the end; `complete` if all rows are there.
+    pub(super) fn end(&mut self, complete: bool) -> Result<(), Failure> {
+        self.results.runs[0].complete = complete;
+        self.write()
+    }
+
+    /// Rows so far.
+    pub(super) fn rows(&self) -> &[Row] {
+        &self.results.rows
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Failure> {
+        match &mut self.lines {
+            None => Ok(()),
+            Some(Lines::Stdout) => writeln!(std::io::stdout(), "{line}").map_err(Failure::output),
+            Some(Lines::File(path, file)) => writeln!(file, "{line}")
+                .map_err(|error| Failure::Output(format!("{}: {error}", path.display()))),
+        }
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let Some(path) = &self.json else { return Ok(()) };
+        let text = serde_json::to_string_pretty(&self.results).map_err(Failure::output)? + "\n";
+        temblor_io::atomic::write(path, text.as_bytes()).map_err(Failure::output)
+    }
+}
+
+fn json(line: &Line<'_>) -> Result<String, Failure> {
+    serde_json::to_string(line).map_err(Failure::output)
+}
+
+/// The command as a shell would take it; the program by its name alone.
+fn command_line() -> String {
+    let quoted = |word: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    let words = std::env::args().skip(1).map(quoted);
+    std::iter::once("temblor".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+fn host() -> Host {
+    let cpu = temblor_cpu::CpuBackend::new();
+    let device = cpu.device();
+    Host {
+        processor: device.name.clone(),
+        threads: rayon::current_num_threads(),
+        memory: temblor_cpu::memory::memory_limit(),
+        system: device.driver.clone(),
+    }
+}
+
+/// A time as `2026-11-30T04:05:06Z`. Days since 1970 to a date by the rule of the proleptic Gregorian
+/// calendar, counted from March so that a leap day is the last of its year.
+fn rfc3339(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // From 1 March of year 0 to 1 January 1970.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = 400 * era + year + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn seconds_become_dates_across_leap_days() {
+        // Values from `date -u -d @N +%FT%TZ`.
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_709_164_800, "2024-02-29T00:00:00Z"),
+            (1_796_011_506, "2026-11-30T04:05:06Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! `temblor bench`: the matrix of kernels and problems, each beside its accuracy and the machine's roof.
+
+mod files;
+mod table;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use temblor_bench::matrix::{self, Subject, Variants};
+use temblor_bench::measure::{self, Settings, Sink};
+use temblor_bench::preset::{self, Block, Preset};
+use temblor_bench::results::{BoundaryName, Device, Outcome, Row, Start};
+use temblor_bench::roofs::{self, RoofOptions};
+use temblor_bench::sizes;
+use temblor_physics::Arithmetic;
+
+use self::files::Files;
+use crate::exit::Failure;
+use crate::progress::Stages;
+use crate::{backends, stop};
+
+/// The oracle, which is measured only where it is asked for.
+const ORACLE: &str = "cpu-ref";
+
+/// Arguments of `temblor bench`.
+#[derive(Debug, Args)]
+#[command(
+    next_help_heading = "What is measured",
+    after_help = "\
+Every row is first compared with the oracle on a small twin; a row whose error
+is above its bound gets no rate (exit code 6). Rows that do not fit are skipped
+and say so. Lists with commas give a product. Ctrl-C keeps finished rows.
+
+Examples:
+  temblor bench --preset quick
+  temblor bench --size 256,512 --boundary zero,cpml --variant all
+  temblor bench --preset minimod --backend cuda --json h200.json
+  temblor bench --size 50:850:50 --start zero,random --jsonl -
+  temblor bench --preset minimod --dry-run"
+)]
+pub struct BenchArgs {
+    /// A frozen matrix with its physics: quick, minimod, libxstream, dslhype
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+    /// Backends [default: all that work here but the oracle cpu-ref]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub backend: Vec<String>,
+    /// Variants: names or all [default: what each backend prefers]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub variant: Vec<String>,
+    /// Nodes, layers included: 256,512 or 50:850:50 or 800x400x200
+    /// [default: 256]
+    #[arg(long, value_name = "SIZES", value_parser = shapes)]
+    pub size: Option<Shapes>,
+    /// Orders of the operator [default: 8]
+    #[arg(long, value_name = "ORDERS", value_delimiter = ',')]
+    pub order: Vec<usize>,
+    /// Boundaries: zero, free, minimod, cpml [default: zero]
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        value_parser = |name: &str| preset::boundary(name)
+    )]
+    pub boundary: Vec<BoundaryName>,
+    /// Cells of the layers [default: 27 for minimod, 20 for cpml]
+    #[arg(long, value_name = "N")]
+    pub cells: Option<usize>,
+    /// Arithmetics: f32, f64 [default: f32]
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        value_parser = |name: &str| preset::arithmetic(name)
+    )]
+    pub arithmetic: Vec<Arithmetic>,
+    /// What fields hold at the start: zero, random, gauss, or the random part
+    /// of the grid, 0 to 1 [default: random]
+    #[arg(
+        long,
+        value_name = "STARTS",
+        value_delimiter = ',',
+        value_parser = |name: &str| preset::start(name)
+    )]
+    pub start: Vec<Start>,
+    /// Point sources that inject at every step [default: 1]
+    #[arg(long, value_name = "N")]
+    pub sources: Option<usize>,
+
+    /// How rows are timed.
+    #[command(flatten)]
+    pub timing: TimingArgs,
+    /// What is shown beside the rates.
+    #[command(flatten)]
+    pub beside: BesideArgs,
+    /// Where results go.
+    #[command(flatten)]
+    pub files: FileArgs,
+}
+
+/// How rows are timed.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How it is timed")]
+pub struct TimingArgs {
+    /// Steps of a sample [default: as many as --seconds takes]
+    #[arg(long, value_name = "STEPS", value_delimiter = ',')]
+    pub steps: Vec<u32>,
+    /// Seconds of a sample, where --steps does not say [default: 0.5]
+    #[arg(long, value_name = "S", value_parser = positive)]
+    pub seconds: Option<f64>,
+    /// Samples per row [default: 7]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeats: Option<u32>,
+    /// Seconds that a row may take, its twin apart; else it is skipped
+    #[arg(long, value_name = "S", value_parser = positive)]
+    pub timeout: Option<f64>,
+    /// Run at most this many of a preset's steps on the host's processor; the
+    /// row says so
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub cpu_steps: Option<u32>,
+}
+
+/// What is shown beside the rates.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "What is beside it")]
+pub struct BesideArgs {
+    /// Bandwidth to take as the roof, GB/s [default: measured]
+    #[arg(long, value_name = "GB/S", value_parser = positive)]
+    pub roof: Option<f64>,
+    /// Stream arrays of which 1/128 to all is random: shows compression
+    #[arg(long)]
+    pub fill_sweep: bool,
+    /// Time interior and layers separately as well
+    #[arg(long)]
+    pub by_kernel: bool,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct FileArgs {
+    /// Write all results as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a line of JSON per row as it comes; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub jsonl: Option<PathBuf>,
+    /// Print the matrix with the memory it takes; run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Shapes (x, y, z) of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shapes(Vec<[usize; 3]>);
+
+fn shapes(list: &str) -> temblor_bench::Result<Shapes> {
+    sizes::parse(list).map(Shapes)
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        _ => Err("give a positive number".into()),
+    }
+}
+
+/// Measures the matrix.
+///
+/// # Errors
+/// [`Failure::BadInput`], [`Failure::Unsupported`] for a backend or a variant that does not exist,
+/// [`Failure::VerifyFailed`] if a row's results are wrong, [`Failure::Output`],
+/// [`Failure::Interrupted`].
+pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
+    let preset = asked(args)?;
+    let subjects = open(&args.backend)?;
+    let variants = variants(&args.variant, &subjects)?;
+    let planned = matrix::build(&preset, &subjects, &variants);
+    if planned.is_empty() {
+        let message = "no backend has these variants for these problems".to_owned();
+        return Err(Failure::Unsupported(message).into());
+    }
+    if args.files.dry_run {
+        print!("{}", table::dry(&planned, &subjects));
+        return Ok(());
+    }
+    let stop = stop::on_ctrl_c("stopping; finished rows are kept (again: at once)");
+    let mut files = Files::new(&args.files)?;
+    let settings = settings(args, &preset);
+    let stages = Stages::new(planned.len() as u64, quiet);
+    let devices = devices(&subjects, &settings, &stop, &stages);
+    files.begin(devices.clone())?;
+    let mut show = Show { stages, files, error: None, quiet, header: false };
+    let stopped = || stop.load(Ordering::Relaxed);
+    let whole = measure::run(&planned, &subjects, &devices, &settings, &stopped, &mut show);
+    show.stages.finish();
+    if let Some(error) = show.error {
+        return Err(error.into());
+    }
+    show.files.end(whole)?;
+    let rows = show.files.rows();
+    if !whole {
+        let message = format!("stopped after {} of {} rows", rows.len(), planned.len());
+        return Err(Failure::Interrupted(message).into());
+    }
+    let failed = rows.iter().filter(|row| matches!(row.outcome, Outcome::Failed { .. })).count();
+    if failed > 0 {
+        let message = format!("{failed} of {} rows failed; the table says why", rows.len());
+        return Err(Failure::VerifyFailed(message).into());
+    }
+    Ok(())
+}
+
+/// The preset, or a matrix of the usual physics, with the lists of the command line in place of its
+/// own.
+fn asked(args: &BenchArgs) -> Result<Preset, Failure> {
+    let mut preset = match &args.preset {
+        Some(name) => preset::named(name).map_err(Failure::input)?,
+        None => usual(),
+    };
+    if let Some(sources) = args.sources {
+        preset.sources = sources;
+    }
+    for block in &mut preset.rows {
+        if let Some(Shapes(shapes)) = &args.size {
+            block.sizes.clone_from(shapes);
+        }
+        if !args.order.is_empty() {
+            block.operators = args.order.iter().map(|order| format!("direct-{order}")).collect();
+        }
+        replace(&mut block.boundaries, &args.boundary);
+        replace(&mut block.arithmetics, &args.arithmetic);
+        replace(&mut block.starts, &args.start);
+        replace(&mut block.steps, &args.timing.steps);
+        block.cells = args.cells.or(block.cells);
+    }
+    Ok(preset)
+}
+
+fn replace<T: Clone>(list: &mut Vec<T>, by: &[T]) {
+    if !by.is_empty() {
+        *list = by.to_vec();
+    }
+}
+
+/// What is measured without a preset.
+fn usual() -> Preset {
+    Preset {
+        name: String::new(),
+        about: String::new(),
+        spacing: 10.0,
+        vmax: 3000.0,
+        peak_hz: 20.0,
+        sources: 1,
+        repeats: None,
+        rows: vec![Block {
+            path: String::new(),
+            sizes: vec![[256; 3]],
+            operators: vec!["direct-8".into()],
+            boundaries: vec![BoundaryName::Zero],
+            cells: None,
+            arithmetics: vec![Arithmetic::F32],
+            starts: vec![Start::Random],
+            steps: Vec::new(),
+            missing: None,
+        }],
+    }
+}
+
+fn open(names: &[String]) -> Result<Vec<Subject>, Failure> {
+    let subject = |backend: Box<dyn temblor_backend::Backend>| {
+        let on_host = backends::on_host(&backend.device().backend);
+        Subject { backend, on_host }
+    };
+    if !names.is_empty() {
+        return names.iter().map(|name| backends::open(name).map(subject)).collect();
+    }
+    let mut opened = Vec::new();
+    for known in backends::all().into_iter().filter(|known| known.name != ORACLE) {
+        match known.backend {
+            Ok(backend) => opened.push(subject(backend)),
+            Err(why) => tracing::warn!("{} is left out: {why}", known.name),
+        }
+    }
+    Ok(opened)
+}
+
+fn variants(names: &[String], subjects: &[Subject]) -> Result<Variants, Failure> {
+    let known: Vec<&String> =
+        subjects.iter().flat_map(|s| &s.backend.capabilities().variants).collect();
+    match names {
+        [] => Ok(Variants::Preferred),
+        [all] if all == "all" => Ok(Variants::All),
+        names => match names.iter().find(|name| !known.contains(name)) {
+            None => Ok(Variants::Named(names.to_vec())),
+            Some(name) => {
+                let known: Vec<_> = known.iter().map(|name| name.as_str()).collect();
+                let there = known.join(", ");
+                let message = format!("there is no variant `{name}`; there are: {there}, or all");
+                Err(Failure::Unsupported(message))
+            }
+        },
+    }
+}
+
+fn settings(args: &BenchArgs, preset: &Preset) -> Settings {
+    let TimingArgs { seconds, repeats, timeout, cpu_steps, .. } = args.timing;
+    let seconds = seconds.unwrap_or(0.5);
+    let repeats = repeats.or(preset.repeats).unwrap_or(7);
+    Settings {
+        seconds,
+        repeats,
+        timeout,
+        host_steps: cpu_steps,
+        roof: RoofOptions {
+            samples: repeats.min(7),
+            // Roofs need no more than a fifth of a row's time: their spread is small.
+            seconds: 0.2 * seconds,
+            fill_sweep: args.beside.fill_sweep,
+            given: args.beside.roof.map(|roof| 1e9 * roof),
+        },
+        by_kernel: args.beside.by_kernel,
+    }
+}
+
+fn devices(
+    subjects: &[Subject],
+    settings: &Settings,
+    stop: &AtomicBool,
+    stages: &Stages,
+) -> Vec<Device> {
+    let measured = |subject: &Subject| {
+        stages.stage(&format!("{}: roofs", subject.backend.device().backend));
+        let device = roofs::measure(subject, settings.roof, || stop.load(Ordering::Relaxed));
+        if let (Some(why), None) = (&device.why_no_roof, device.given_bandwidth) {
+            tracing::warn!("{}: not all roofs: {why}", device.info.backend);
+        }
+        device
+    };
+    subjects.iter().map(measured).collect()
+}
+
+/// Prints and keeps rows as they come.
+struct Show {
+    stages: Stages,
+    files: Files,
+    error: Option<Failure>,
+    quiet: bool,
+    header: bool,
+}
+
+impl Sink for Show {
+    fn stage(&mut self, what: &str) {
+        self.stages.stage(what);
+    }
+
+    fn row(&mut self, row: Row) {
+        if !self.quiet {
+            let mut text = String::new();
+            if !self.header {
+                text += &table::header();
+                self.header = true;
+            }
+            text += &table::line(&row);
+            self.stages.print(&text, self.files.takes_stdout());
+        }
+        self.stages.done();
+        // The first error is reported at the end; rows go on to the screen.
+        if let Err(error) = self.files.row(row) {
+            self.error.get_or_insert(error);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The table on the screen: a line per row, as it comes.
+
+use std::fmt::Write as _;
+
+use temblor_bench::matrix::{Planned, Subject, misfit};
+use temblor_bench::measure::shape_name;
+use temblor_bench::results::{Case, Outcome, Row, arithmetic_name, spread};
+use temblor_physics::StepWork;
+
+/// Width of the first column.
+const CASE: usize = 52;
+
+/// The first line.
+pub(super) fn header() -> String {
+    format!(
+        "{:CASE$} {:>9} {:>7} {:>6} {:>8} {:>6} {:>7} {:>7} {:>8}\n",
+        "case", "Gpts/s", "spread", "B/pt", "GB/s", "roof", "layered", "flop/pt", "L2@100"
+    )
+}
+
+/// A case in one line.
+pub(super) fn name(case: &Case) -> String {
+    let mut text = String::new();
+    if !case.path.is_empty() {
+        let _ = write!(text, "{}: ", case.path);
+    }
+    let _ = write!(
+        text,
+        "{}/{} {} {} {} {} {}",
+        case.backend,
+        case.variant,
+        shape_name(case.shape),
+        case.operator,
+        arithmetic_name(case.arithmetic),
+        case.boundary.name(),
+        case.start
+    );
+    if let Some(steps) = case.steps {
+        let _ = write!(text, " {steps} steps");
+    }
+    text
+}
+
+/// A row's line, with its reason where it has no rate.
+pub(super) fn line(row: &Row) -> String {
+    let name = name(&row.case);
+    let measured = match &row.outcome {
+        Outcome::Measured(measured) => measured,
+        Outcome::Skipped { why } => return format!("{name:CASE$}   skipped: {why}\n"),
+        Outcome::Failed { why } => return format!("{name:CASE$}   FAILED: {why}\n"),
+    };
+    let points = row.case.points();
+    let percent = |part: Option<f64>| {
+        part.map_or_else(|| "-".to_owned(), |part| format!("{:.0} %", 100.0 * part))
+    };
+    let layers = measured.of_layered_roof().filter(|_| row.case.cells > 0);
+    let error = measured.accuracy.last().map_or(f64::NAN, |accuracy| accuracy.l2);
+    let mut text = format!(
+        "{name:CASE$} {:9.3} {:>7} {:6.1} {:8.1} {:>6} {:>7} {:7.0} {error:8.1e}",
+        measured.gpts(points),
+        format!("{:.1} %", 100.0 * spread(&measured.seconds)),
+        measured.bytes_per_point,
+        measured.bandwidth(points) / 1e9,
+        percent(measured.of_roof(points)),
+        percent(layers),
+        measured.flops_per_point,
+    );
+    if let Some(asked) = row.case.steps.filter(|&asked| asked != measured.steps) {
+        let _ = write!(text, "  ran {} of {asked} steps", measured.steps);
+    }
+    text + "\n"
+}
+
+/// The matrix with the memory that each row takes.
+pub(super) fn dry(planned: &[Planned], subjects: &[Subject]) -> String {
+    let mut text = format!(
+        "{:CASE$} {:>10} {:>6} {:>7} {:>12}\n",
+        "case", "memory", "B/pt", "flop/pt", "B/step"
+    );
+    for row in planned {
+        let name = name(&row.case);
+        let subject = &subjects[row.subject];
+        let posed = match &row.posed {
+            Ok(posed) => posed,
+            Err(why) => {
+                let _ = writeln!(text, "{name:CASE$}   skipped: {why}");
+                continue;
+            }
+        };
+        let variants = subject.backend.variants(&posed.problem).unwrap_or_default();
+        let variant = variants.iter().find(|variant| variant.name == row.case.variant);
+        let [bytes, flops] =
+            variant.map_or([f64::NAN; 2], |v| [v.bytes_per_point, v.flops_per_point]);
+        let least = StepWork::of(&posed.problem).bytes() as f64;
+        let memory = posed.footprint as f64 / 1e9;
+        let _ = write!(text, "{name:CASE$} {memory:7.3} GB {bytes:6.1} {flops:7.0} {least:12.4e}");
+        if let Some(why) = misfit(posed, subject) {
+            let _ = write!(text, "   skipped: {why}");
+        }
+        text += "\n";
+    }
+    let _ = writeln!(text, "{} rows; nothing was run", planned.len());
+    text
+}
