@@ -126,7 +126,7 @@ fn cases(preset: &Preset, block: &Block) -> Vec<Case> {
                                 cells: asked.unwrap_or(cells),
                                 start,
                                 steps,
-                                sources: preset.sources,
+                                sources: block.sources.unwrap_or(preset.sources),
                                 receivers: 0,
                             });
                         }

@@ -198,25 +198,18 @@ impl<'a> Session<'a> {
         whole.map_or((points, None), |stream| (stream.elements, Some(median(&stream.samples))))
     }
 
-    /// Samples a round's rows in turn and hands them out; whether the user let it.
-    fn finish<'p>(&mut self, round: &mut Vec<Slot<'p>>) -> bool {
-        for number in 0..self.settings.repeats {
-            let what = format!("sample {} of {}", number + 1, self.settings.repeats);
+    /// Samples a round's rows in turn and hands each out after its last sample; whether the user let
+    /// it.
+    fn finish(&mut self, round: &mut Vec<Slot<'_>>) -> bool {
+        let repeats = self.settings.repeats;
+        for number in 1..repeats {
             for slot in round.iter_mut() {
-                let State::Running(ready) = &mut slot.state else { continue };
-                let case = &slot.planned.case;
-                let shape = shape_name(case.shape);
-                self.sink.stage(&format!("{}/{} {shape}: {what}", case.backend, case.variant));
-                match ready.row.sample(self.stop) {
-                    Ok(()) => {}
-                    Err(Halt::Stopped) => slot.state = State::Stopped,
-                    Err(Halt::Ended(outcome)) => slot.state = State::Ended(outcome),
-                    Err(Halt::Full(why)) => slot.state = State::Full(why),
-                }
+                self.sample(slot, number);
             }
         }
         let mut whole = true;
-        for slot in round.drain(..) {
+        for mut slot in round.drain(..) {
+            self.sample(&mut slot, repeats);
             let outcome = match slot.state {
                 State::Running(ready) => match self.measured(*ready) {
                     Ok(measured) => Outcome::Measured(Box::new(measured)),
@@ -237,6 +230,20 @@ impl<'a> Session<'a> {
             self.sink.row(Row { run: 0, case: slot.planned.case.clone(), outcome });
         }
         whole
+    }
+
+    fn sample(&mut self, slot: &mut Slot<'_>, number: u32) {
+        let State::Running(ready) = &mut slot.state else { return };
+        let case = &slot.planned.case;
+        let (shape, repeats) = (shape_name(case.shape), self.settings.repeats);
+        let what = format!("{shape}: sample {number} of {repeats}");
+        self.sink.stage(&format!("{}/{} {what}", case.backend, case.variant));
+        match ready.row.sample(self.stop) {
+            Ok(()) => {}
+            Err(Halt::Stopped) => slot.state = State::Stopped,
+            Err(Halt::Ended(outcome)) => slot.state = State::Ended(outcome),
+            Err(Halt::Full(why)) => slot.state = State::Full(why),
+        }
     }
 
     fn measured(&self, ready: Ready<'_>) -> Result<Measured, Halt> {

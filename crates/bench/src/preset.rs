@@ -8,7 +8,12 @@ use crate::results::{BoundaryName, Start, arithmetic_name};
 use crate::sizes;
 
 /// Files of all presets by name.
-const FILES: [(&str, &str); 1] = [("quick", include_str!("../presets/quick.toml"))];
+const FILES: [(&str, &str); 4] = [
+    ("quick", include_str!("../presets/quick.toml")),
+    ("minimod", include_str!("../presets/minimod.toml")),
+    ("libxstream", include_str!("../presets/libxstream.toml")),
+    ("dslhype", include_str!("../presets/dslhype.toml")),
+];
 
 /// A matrix with its physics.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -59,6 +64,9 @@ pub struct Block {
     /// Steps asked for in one go; none sizes them for a time.
     #[serde(default)]
     pub steps: Vec<u32>,
+    /// Point sources, where another number than the preset's.
+    #[serde(default)]
+    pub sources: Option<usize>,
     /// Why temblor cannot run these rows yet, if it cannot.
     #[serde(default)]
     pub missing: Option<String>,
@@ -147,6 +155,8 @@ pub fn named(name: &str) -> Result<Preset> {
 
 #[cfg(test)]
 mod tests {
+    use temblor_physics::Minimod;
+
     use super::*;
 
     #[test]
@@ -155,6 +165,55 @@ mod tests {
             let preset = named(name).unwrap();
             assert!(!preset.about.is_empty() && !preset.rows.is_empty(), "{name}");
         }
+    }
+
+    #[test]
+    fn minimod_is_the_papers_benchmark() {
+        let preset = named("minimod").unwrap();
+        let [block] = &preset.rows[..] else { panic!("{:?}", preset.rows) };
+        // Section III: 800^3 with 27 cells, an inner region of 746^3, three wavelengths of 4500 m/s at
+        // 25 Hz on 20 m.
+        assert_eq!(block.sizes, [[800; 3]]);
+        assert_eq!(800 - 2 * block.cells.unwrap(), 746);
+        let Preset { vmax, peak_hz, spacing, sources, .. } = preset;
+        assert_eq!(Minimod::suggested_cells(vmax, peak_hz, spacing), block.cells.unwrap());
+        assert_eq!((vmax.round(), peak_hz.round(), spacing.round()), (4500.0, 25.0, 20.0));
+        assert_eq!((block.boundaries.as_slice(), sources), (&[BoundaryName::Minimod][..], 1));
+        // Table III: zero and random, 1k, 2k and 4k steps; order 8.
+        assert_eq!(block.starts, [Start::Zero, Start::Random]);
+        assert_eq!(block.steps, [1000, 2000, 4000]);
+        assert_eq!((block.operators[0].as_str(), block.missing.as_ref()), ("direct-8", None));
+    }
+
+    #[test]
+    fn libxstream_has_every_row_of_the_decks_tables() {
+        let preset = named("libxstream").unwrap();
+        let paths: Vec<_> = preset.rows.iter().map(|block| block.path.as_str()).collect();
+        for path in ["FP32 direct", "FP32 compact", "INT8 direct", "INT8 compact"] {
+            assert!(paths.contains(&path), "{path}");
+        }
+        // The sweep of `--sizes 50:850:50` has the tables' N = 800.
+        let direct = &preset.rows[0];
+        assert_eq!((direct.sizes.len(), direct.boundaries[0]), (17, BoundaryName::Zero));
+        assert!(preset.rows.iter().all(|block| block.sizes.contains(&[800; 3])));
+        let runs = preset.rows.iter().filter(|block| block.missing.is_none());
+        // Weights of order 4 and 2 are those of the deck's methods 2 and 1.
+        let operators: Vec<_> = runs.map(|block| block.operators[0].as_str()).collect();
+        assert_eq!(operators, ["direct-8", "direct-8", "direct-4", "direct-2"]);
+        let weights = temblor_physics::weights::second_derivative(4);
+        for (weight, wanted) in weights.iter().zip([-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0]) {
+            assert!((weight - wanted).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn no_patch_kernel_is_left_out_in_silence() {
+        let preset = named("dslhype").unwrap();
+        let cases: usize = preset.rows.iter().map(|block| block.sizes.len()).sum();
+        // Two equations, two schemes, three patch sizes, three numbers of patches.
+        assert_eq!(cases, 2 * 2 * 3 * 3);
+        assert!(preset.rows.iter().all(|block| block.missing.is_some()));
+        assert!(preset.rows.iter().all(|block| block.sizes == [[3; 3], [6; 3], [16; 3]]));
     }
 
     #[test]

@@ -162,6 +162,9 @@ impl<'a> Running<'a> {
     fn late(&self, limit: f64) -> String {
         let Pace { repeats, .. } = self.pace;
         let (had, steps) = (self.seconds.len(), self.steps);
+        if steps == 0 {
+            return format!("ran out of its {limit} s before a first sample: raise --timeout");
+        }
         let rate = if had == 0 {
             String::new()
         } else {
@@ -184,6 +187,9 @@ impl<'a> Running<'a> {
             passes.saturating_mul(pass)
         };
         let fixed = self.planned.case.steps;
+        if let Some(asked) = fixed {
+            self.steps = asked.min(self.pace.most_steps.unwrap_or(u32::MAX)).max(1);
+        }
         let target = if fixed.is_some() { LOOK } else { self.pace.seconds };
         self.batch(pass)?;
         let mut steps = pass;
@@ -199,10 +205,7 @@ impl<'a> Running<'a> {
         };
         let sized = whole(f64::from(steps) * target / took);
         self.chunk = sized;
-        self.steps = match fixed {
-            Some(asked) => asked.min(self.pace.most_steps.unwrap_or(u32::MAX)).max(1),
-            None => sized,
-        };
+        self.steps = if fixed.is_some() { self.steps } else { sized };
         let last = if fixed.is_some() {
             u64::from(self.steps)
         } else {

@@ -219,14 +219,14 @@ fn asked(args: &BenchArgs) -> Result<Preset, Failure> {
         Some(name) => preset::named(name).map_err(Failure::input)?,
         None => usual(),
     };
-    if let Some(sources) = args.sources {
-        preset.sources = sources;
-    }
+    preset.sources = args.sources.unwrap_or(preset.sources);
     for block in &mut preset.rows {
+        block.sources = args.sources.or(block.sources);
         if let Some(Shapes(shapes)) = &args.size {
             block.sizes.clone_from(shapes);
         }
-        if !args.order.is_empty() {
+        // Rows that cannot run yet stand for one operator each.
+        if !args.order.is_empty() && block.missing.is_none() {
             block.operators = args.order.iter().map(|order| format!("direct-{order}")).collect();
         }
         replace(&mut block.boundaries, &args.boundary);
@@ -263,6 +263,7 @@ fn usual() -> Preset {
             arithmetics: vec![Arithmetic::F32],
             starts: vec![Start::Random],
             steps: Vec::new(),
+            sources: None,
             missing: None,
         }],
     }
