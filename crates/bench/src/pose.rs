@@ -12,11 +12,24 @@ use crate::results::{BoundaryName, Case};
 /// Time step over the largest stable one.
 pub const CFL_FRACTION: f64 = 0.5;
 
-/// The operator of a name such as `direct-8`.
+/// The operator of a name: `direct-8`, or the plain compact ones of the libxstream deck, which are
+/// central differences of smaller radius.
 #[must_use]
 pub fn operator(name: &str) -> Option<Operator> {
+    match name {
+        "compact-r1" => return Some(Operator::Direct { order: 2 }),
+        "compact-r2" => return Some(Operator::Direct { order: 4 }),
+        _ => {}
+    }
     let order = name.strip_prefix("direct-")?.parse().ok()?;
     Some(Operator::Direct { order })
+}
+
+/// The operator that errors are seen against, where it is another than the row's own: the compact ones
+/// of the deck stand for radius 4.
+#[must_use]
+pub fn stands_for(name: &str) -> Option<Operator> {
+    name.starts_with("compact-").then_some(Operator::Direct { order: 8 })
 }
 
 /// Cells of the layer that a kind of boundary has by default; 0 without one.
@@ -38,7 +51,7 @@ pub fn problem(case: &Case, shape: [usize; 3], peak_hz: f64) -> Result<WaveProbl
         return Err(temblor_physics::Error::Invalid {
             what: "operator".into(),
             got: case.operator.clone(),
-            remedy: "use direct-2 to direct-16".into(),
+            remedy: "use direct-2 to direct-16, compact-r1 or compact-r2".into(),
         });
     };
     let grid = Grid::new(shape, case.spacing, [0.0; 3])?;

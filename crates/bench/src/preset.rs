@@ -197,19 +197,25 @@ mod tests {
         assert_eq!((direct.sizes.len(), direct.boundaries[0]), (17, BoundaryName::Zero));
         assert!(preset.rows.iter().all(|block| block.sizes.contains(&[800; 3])));
         let runs = preset.rows.iter().filter(|block| block.missing.is_none());
-        // Weights of order 4 and 2 are those of the deck's methods 2 and 1.
         let operators: Vec<_> = runs.map(|block| block.operators[0].as_str()).collect();
-        assert_eq!(operators, ["direct-8", "direct-8", "direct-4", "direct-2"]);
-        let weights = temblor_physics::weights::second_derivative(4);
-        for (weight, wanted) in weights.iter().zip([-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0]) {
-            assert!((weight - wanted).abs() < 1e-14);
+        assert_eq!(operators, ["direct-8", "direct-8", "compact-r2", "compact-r1"]);
+        // The deck's methods 2 and 1 by their weights.
+        let methods: [(&str, &[f64]); 2] =
+            [("compact-r2", &[-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0]), ("compact-r1", &[-2.0, 1.0])];
+        for (name, wanted) in methods {
+            let weights = crate::pose::operator(name).unwrap().second_derivative();
+            assert_eq!(weights.len(), wanted.len());
+            for (weight, wanted) in weights.iter().zip(wanted) {
+                assert!((weight - wanted).abs() < 1e-14, "{name}");
+            }
         }
     }
 
     #[test]
     fn no_patch_kernel_is_left_out_in_silence() {
         let preset = named("dslhype").unwrap();
-        let cases: usize = preset.rows.iter().map(|block| block.sizes.len()).sum();
+        let cases: usize =
+            preset.rows.iter().map(|block| block.sizes.len() * block.operators.len()).sum();
         // Two equations, two schemes, three patch sizes, three numbers of patches.
         assert_eq!(cases, 2 * 2 * 3 * 3);
         assert!(preset.rows.iter().all(|block| block.missing.is_some()));

@@ -191,7 +191,8 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
     let stages = Stages::new(planned.len() as u64, quiet);
     let devices = devices(&subjects, &settings, &stop, &stages);
     files.begin(devices.clone())?;
-    let mut show = Show { stages, files, error: None, quiet, header: false };
+    let mut show =
+        Show { stages, files, error: None, quiet, header: false, width: table::width(&planned) };
     let stopped = || stop.load(Ordering::Relaxed);
     let whole = measure::run(&planned, &subjects, &devices, &settings, &stopped, &mut show);
     show.stages.finish();
@@ -349,6 +350,7 @@ struct Show {
     error: Option<Failure>,
     quiet: bool,
     header: bool,
+    width: usize,
 }
 
 impl Sink for Show {
@@ -360,10 +362,10 @@ impl Sink for Show {
         if !self.quiet {
             let mut text = String::new();
             if !self.header {
-                text += &table::header();
+                text += &table::header(self.width);
                 self.header = true;
             }
-            text += &table::line(&row);
+            text += &table::line(&row, self.width);
             self.stages.print(&text, self.files.takes_stdout());
         }
         self.stages.done();

@@ -7,13 +7,19 @@ use temblor_bench::measure::shape_name;
 use temblor_bench::results::{Case, Outcome, Row, arithmetic_name, spread};
 use temblor_physics::StepWork;
 
-/// Width of the first column.
-const CASE: usize = 52;
+/// Least and most width of the first column.
+const CASE: (usize, usize) = (40, 90);
+
+/// Width of the first column: that of the longest name.
+pub(super) fn width(planned: &[Planned]) -> usize {
+    let longest = planned.iter().map(|row| name(&row.case).len()).max().unwrap_or(0);
+    longest.clamp(CASE.0, CASE.1)
+}
 
 /// The first line.
-pub(super) fn header() -> String {
+pub(super) fn header(width: usize) -> String {
     format!(
-        "{:CASE$} {:>9} {:>7} {:>6} {:>8} {:>6} {:>7} {:>7} {:>8}\n",
+        "{:width$} {:>9} {:>7} {:>6} {:>8} {:>6} {:>7} {:>7} {:>8}\n",
         "case", "Gpts/s", "spread", "B/pt", "GB/s", "roof", "layered", "flop/pt", "L2@100"
     )
 }
@@ -42,12 +48,12 @@ pub(super) fn name(case: &Case) -> String {
 }
 
 /// A row's line, with its reason where it has no rate.
-pub(super) fn line(row: &Row) -> String {
+pub(super) fn line(row: &Row, width: usize) -> String {
     let name = name(&row.case);
     let measured = match &row.outcome {
         Outcome::Measured(measured) => measured,
-        Outcome::Skipped { why } => return format!("{name:CASE$}   skipped: {why}\n"),
-        Outcome::Failed { why } => return format!("{name:CASE$}   FAILED: {why}\n"),
+        Outcome::Skipped { why } => return format!("{name:width$}   skipped: {why}\n"),
+        Outcome::Failed { why } => return format!("{name:width$}   FAILED: {why}\n"),
     };
     let points = row.case.points();
     let percent = |part: Option<f64>| {
@@ -56,7 +62,7 @@ pub(super) fn line(row: &Row) -> String {
     let layers = measured.of_layered_roof().filter(|_| row.case.cells > 0);
     let error = measured.accuracy.last().map_or(f64::NAN, |accuracy| accuracy.l2);
     let mut text = format!(
-        "{name:CASE$} {:9.3} {:>7} {:6.1} {:8.1} {:>6} {:>7} {:7.0} {error:8.1e}",
+        "{name:width$} {:9.3} {:>7} {:6.1} {:8.1} {:>6} {:>7} {:7.0} {error:8.1e}",
         measured.gpts(points),
         format!("{:.1} %", 100.0 * spread(&measured.seconds)),
         measured.bytes_per_point,
@@ -73,8 +79,9 @@ pub(super) fn line(row: &Row) -> String {
 
 /// The matrix with the memory that each row takes.
 pub(super) fn dry(planned: &[Planned], subjects: &[Subject]) -> String {
+    let width = width(planned);
     let mut text = format!(
-        "{:CASE$} {:>10} {:>6} {:>7} {:>12}\n",
+        "{:width$} {:>10} {:>6} {:>7} {:>12}\n",
         "case", "memory", "B/pt", "flop/pt", "B/step"
     );
     for row in planned {
@@ -83,7 +90,7 @@ pub(super) fn dry(planned: &[Planned], subjects: &[Subject]) -> String {
         let posed = match &row.posed {
             Ok(posed) => posed,
             Err(why) => {
-                let _ = writeln!(text, "{name:CASE$}   skipped: {why}");
+                let _ = writeln!(text, "{name:width$}   skipped: {why}");
                 continue;
             }
         };
@@ -93,7 +100,7 @@ pub(super) fn dry(planned: &[Planned], subjects: &[Subject]) -> String {
             variant.map_or([f64::NAN; 2], |v| [v.bytes_per_point, v.flops_per_point]);
         let least = StepWork::of(&posed.problem).bytes() as f64;
         let memory = posed.footprint as f64 / 1e9;
-        let _ = write!(text, "{name:CASE$} {memory:7.3} GB {bytes:6.1} {flops:7.0} {least:12.4e}");
+        let _ = write!(text, "{name:width$} {memory:7.3} GB {bytes:6.1} {flops:7.0} {least:12.4e}");
         if let Some(why) = misfit(posed, subject) {
             let _ = write!(text, "   skipped: {why}");
         }
