@@ -100,6 +100,33 @@ fn a_row_of_fixed_steps_says_how_many_it_ran() {
 }
 
 #[test]
+fn what_is_asked_for_beside_a_rate_is_in_the_file() {
+    let folder = Folder::with("");
+    // Size and boundary come after the command: $2 is the size.
+    let (peer, broken) = ("f() { echo other 1.0 $2 3 0.5; }; f", "f() { echo no >&2; exit 4; }; f");
+    let lists = ["--backend", "cpu", "--size", "40", "--start", "zero", "--steps", "30"];
+    let more = ["--histogram", "20", "--counters", "--by-kernel", "--peer", peer, "--peer", broken];
+    let done = bench(&folder, &[&lists[..], &more, &["--json", "r.json"]].concat());
+    let done = done.says(0, &["at 40^3 zero: exit status: 4: no"]);
+    let results = results(&folder, "r.json");
+    let measured = results.rows[0].outcome.measured().unwrap();
+    let steps: Vec<_> = measured.histogram.iter().map(|kinds| kinds.step).collect();
+    assert_eq!(steps, [0, 20, 30]);
+    let [start, .., end] = &measured.histogram[..] else { panic!("{:?}", measured.histogram) };
+    assert_eq!(start.zero.to_bits(), 1.0_f64.to_bits());
+    assert!(end.normal > 0.5 && end.nan.to_bits() == 0, "{end:?}");
+    let sum = end.normal + end.denormal + end.zero + end.nan;
+    assert!((sum - 1.0).abs() < 1e-12, "{sum}");
+    // Counted, or the reason why not.
+    let counters = &measured.counters[0];
+    assert!(counters.tool.starts_with("n/a: ") || counters.dram_read.is_some(), "{counters:?}");
+    let [peer] = &results.runs[0].peers[..] else { panic!("{:?}", results.runs[0].peers) };
+    assert_eq!((peer.name.as_str(), peer.device.as_str()), ("other 1.0", "3 threads"));
+    assert_eq!((peer.shape, peer.gpts.len()), ([40; 3], 2));
+    assert!(done.stdout.contains(" x by cpu/"), "{}", done.stdout);
+}
+
+#[test]
 fn a_row_that_runs_out_of_time_says_what_it_had() {
     let folder = Folder::with("");
     let args = ["--backend", "cpu", "--size", "64", "--steps", "100000", "--timeout", "0.05"];
@@ -142,5 +169,6 @@ fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["--size", "64,8y"], 2, &["8y", "first:last:step"]);
     refused(&["--start", "1.5"], 2, &["1.5", "gauss"]);
     refused(&["--arithmetic", "f16"], 2, &["f16", "f32, f64"]);
+    refused(&["--set", "rows=many"], 2, &["rows=many", "rows=16"]);
     refused(&["--json", "no/such/folder.json"], 7, &["no/such"]);
 }

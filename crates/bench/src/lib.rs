@@ -7,10 +7,13 @@
 #![deny(unsafe_code)]
 
 pub mod accuracy;
+pub mod counters;
 pub mod error;
 pub mod fill;
+pub mod histogram;
 pub mod matrix;
 pub mod measure;
+pub mod peers;
 pub mod pose;
 pub mod preset;
 pub mod results;

@@ -116,7 +116,7 @@ fn cases(preset: &Preset, block: &Block) -> Vec<Case> {
                                 backend: String::new(),
                                 device: String::new(),
                                 variant: String::new(),
-                                parameters: temblor_backend::Parameters::new(),
+                                parameters: block.parameters.clone(),
                                 shape,
                                 spacing: [preset.spacing; 3],
                                 vmax: preset.vmax,

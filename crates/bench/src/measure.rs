@@ -5,8 +5,10 @@ use temblor_physics::StepWork;
 
 use crate::accuracy::{Twin, Twins};
 use crate::matrix::{Planned, Posed, Subject, misfit};
-use crate::results::{Device, Measured, Outcome, Row, median};
+use crate::peers;
+use crate::results::{BoundaryName, Case, Counters, Device, Measured, Outcome, Peer, Row, median};
 use crate::roofs::{Beside, RoofOptions};
+use crate::source;
 use crate::timing::{Halt, Pace, Running};
 
 /// Most rows of a round.
@@ -30,6 +32,12 @@ pub struct Settings {
     pub roof: RoofOptions,
     /// Whether time is also taken by kernel.
     pub by_kernel: bool,
+    /// Steps between two counts of the kinds of values, if they are counted.
+    pub histogram: Option<u32>,
+    /// Whether profilers are asked, through [`Sink::counters`].
+    pub counters: bool,
+    /// Commands of peers, called once in every round for each size and boundary.
+    pub peers: Vec<String>,
 }
 
 /// Sees what happens; the library prints nothing.
@@ -38,6 +46,19 @@ pub trait Sink {
     fn stage(&mut self, what: &str);
     /// A row is finished.
     fn row(&mut self, row: Row);
+    /// Something that the user should know and that is no row's.
+    fn note(&mut self, what: &str) {
+        let _ = what;
+    }
+    /// All that peers have said so far.
+    fn peers(&mut self, peers: &[Peer]) {
+        let _ = peers;
+    }
+    /// What profilers count in a case, which is run again by whoever can start such a run.
+    fn counters(&mut self, case: &Case) -> Vec<Counters> {
+        let _ = case;
+        Vec::new()
+    }
 }
 
 /// Measures all rows; whether none is left, which `stop` decides: rows not finished then are dropped.
@@ -57,6 +78,8 @@ pub fn run(
         sink,
         twins: Twins::default(),
         beside: Beside::default(),
+        peers: Vec::new(),
+        silent: Vec::new(),
     };
     let mut round = Vec::new();
     for planned in planned {
@@ -81,6 +104,26 @@ pub fn run(
     session.finish(&mut round)
 }
 
+/// Makes a case's plan and steps it, with nothing around it: for profilers.
+///
+/// # Errors
+/// Those of the plan, and why the case cannot be run.
+pub fn bare(planned: &Planned, subjects: &[Subject], steps: u32) -> Result<(), String> {
+    let posed = planned.posed.as_ref().map_err(Clone::clone)?;
+    let backend = subjects[planned.subject].backend.as_ref();
+    let run = || -> temblor_backend::Result<()> {
+        let mut plan = backend.propagator(&posed.problem, &planned.options())?;
+        let (filler, case) = (planned.filler(), &planned.case);
+        filler.wave_speed(plan.as_mut())?;
+        filler.pressure(plan.as_mut())?;
+        let (peak_hz, rows) = (planned.peak_hz, u64::from(steps));
+        plan.set_sources(&source::table(&posed.problem, case.sources, peak_hz, case.vmax, rows))?;
+        plan.advance(steps)?;
+        plan.synchronize()
+    };
+    run().map_err(|error| error.to_string())
+}
+
 struct Session<'a> {
     subjects: &'a [Subject],
     devices: &'a [Device],
@@ -89,6 +132,9 @@ struct Session<'a> {
     sink: &'a mut dyn Sink,
     twins: Twins,
     beside: Beside,
+    peers: Vec<Peer>,
+    /// Calls of peers that failed and are not made again.
+    silent: Vec<(String, [usize; 3], BoundaryName)>,
 }
 
 /// A row of a round.
@@ -202,16 +248,20 @@ impl<'a> Session<'a> {
     /// it.
     fn finish(&mut self, round: &mut Vec<Slot<'_>>) -> bool {
         let repeats = self.settings.repeats;
-        for number in 1..repeats {
-            for slot in round.iter_mut() {
-                self.sample(slot, number);
+        for number in 1..=repeats {
+            self.call_peers(round);
+            // The last samples are taken below.
+            if number < repeats {
+                for slot in round.iter_mut() {
+                    self.sample(slot, number);
+                }
             }
         }
         let mut whole = true;
         for mut slot in round.drain(..) {
             self.sample(&mut slot, repeats);
             let outcome = match slot.state {
-                State::Running(ready) => match self.measured(*ready) {
+                State::Running(ready) => match self.measured(&slot.planned.case, *ready) {
                     Ok(measured) => Outcome::Measured(Box::new(measured)),
                     Err(Halt::Ended(outcome)) => outcome,
                     Err(Halt::Full(why)) => Outcome::Skipped { why },
@@ -246,12 +296,57 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn measured(&self, ready: Ready<'_>) -> Result<Measured, Halt> {
+    /// Lets every peer run once for each size and boundary of a round.
+    fn call_peers(&mut self, round: &[Slot<'_>]) {
+        let mut cases: Vec<([usize; 3], BoundaryName)> = Vec::new();
+        for slot in round.iter().filter(|slot| matches!(slot.state, State::Running(_))) {
+            let case = (slot.planned.case.shape, slot.planned.case.boundary);
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+        for command in &self.settings.peers {
+            for &(shape, boundary) in &cases {
+                let key = (command.clone(), shape, boundary);
+                if (self.stop)() || self.silent.contains(&key) {
+                    continue;
+                }
+                let name = shape_name(shape);
+                self.sink.stage(&format!("peer at {name} {}", boundary.name()));
+                let said = if shape == [shape[0]; 3] {
+                    let timeout = self.settings.timeout;
+                    peers::call(command, shape[0], boundary, timeout, self.stop)
+                } else {
+                    Err("peers take cubes".into())
+                };
+                match said {
+                    Ok(said) => {
+                        peers::add(&mut self.peers, command, shape[0], boundary, said);
+                        self.sink.peers(&self.peers);
+                    }
+                    Err(why) => {
+                        let boundary = boundary.name();
+                        self.sink.note(&format!("peer `{command}` at {name} {boundary}: {why}"));
+                        self.silent.push(key);
+                    }
+                }
+            }
+        }
+    }
+
+    fn measured(&mut self, case: &Case, ready: Ready<'_>) -> Result<Measured, Halt> {
         let Ready { mut row, posed, twin, roof_elements, roof } = ready;
         row.check()?;
         let kernels = if self.settings.by_kernel { row.by_kernel()? } else { Vec::new() };
+        let histogram = match self.settings.histogram {
+            Some(every) => row.histogram(every, self.stop)?,
+            None => Vec::new(),
+        };
         let (steps, seconds) = (row.steps(), row.seconds().to_vec());
-        let variant = row.plan().variant();
+        let variant = row.plan().variant().clone();
+        // The profiled run needs the memory.
+        drop(row);
+        let counters = if self.settings.counters { self.sink.counters(case) } else { Vec::new() };
         Ok(Measured {
             steps,
             seconds,
@@ -266,8 +361,8 @@ impl<'a> Session<'a> {
             accuracy: twin.accuracy,
             digit_products: None,
             kernels,
-            counters: Vec::new(),
-            histogram: Vec::new(),
+            counters,
+            histogram,
         })
     }
 }

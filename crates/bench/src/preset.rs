@@ -67,6 +67,9 @@ pub struct Block {
     /// Point sources, where another number than the preset's.
     #[serde(default)]
     pub sources: Option<usize>,
+    /// Values of variants' parameters; the others keep their defaults.
+    #[serde(default)]
+    pub parameters: temblor_backend::Parameters,
     /// Why temblor cannot run these rows yet, if it cannot.
     #[serde(default)]
     pub missing: Option<String>,

@@ -9,8 +9,8 @@ use temblor_backend::{Backend, Error, Health, KernelTime, Propagator};
 
 use crate::fill::Filler;
 use crate::matrix::{Planned, Posed};
-use crate::results::{Outcome, Start, median};
-use crate::source;
+use crate::results::{Kinds, Outcome, Start, median};
+use crate::{histogram, source};
 
 /// Above this the field runs away: it starts at 1.
 const RUNAWAY: f64 = 1e6;
@@ -274,6 +274,25 @@ impl<'a> Running<'a> {
             Err(Error::Unsupported { .. }) => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Kinds of values every `every` steps of a sample, from the row's start to its end.
+    pub(crate) fn histogram(
+        &mut self,
+        every: u32,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<Kinds>, Halt> {
+        self.rewind()?;
+        let (shape, arithmetic) = (self.planned.case.shape, self.planned.case.arithmetic);
+        let mut all = vec![histogram::kinds(self.plan.as_mut(), shape, arithmetic)?];
+        let mut left = self.steps;
+        while left > 0 {
+            let now = every.min(left);
+            self.in_chunks(now, stop)?;
+            all.push(histogram::kinds(self.plan.as_mut(), shape, arithmetic)?);
+            left -= now;
+        }
+        Ok(all)
     }
 
     /// The plan.

@@ -272,6 +272,7 @@ fn outcome(slip: usize) -> Outcome {
             starts: vec![Start::Random],
             steps: Vec::new(),
             sources: None,
+            parameters: temblor_backend::Parameters::new(),
             missing: None,
         }],
     };
@@ -284,6 +285,9 @@ fn outcome(slip: usize) -> Outcome {
         host_steps: None,
         roof: RoofOptions { samples: 1, seconds: 0.01, fill_sweep: false, given: None },
         by_kernel: false,
+        histogram: None,
+        counters: false,
+        peers: Vec::new(),
     };
     let mut rows = Rows(Vec::new());
     assert!(measure::run(&planned, &subjects, &[], &settings, &|| false, &mut rows));

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use temblor_backend::Backend as _;
-use temblor_bench::results::{Device, Host, Results, Row, Run, SCHEMA};
+use temblor_bench::results::{Device, Host, Peer, Results, Row, Run, SCHEMA};
 
 use super::FileArgs;
 use crate::exit::Failure;
@@ -86,6 +86,16 @@ impl Files {
     pub(super) fn end(&mut self, complete: bool) -> Result<(), Failure> {
         self.results.runs[0].complete = complete;
         self.write()
+    }
+
+    /// Takes what peers have said so far.
+    pub(super) fn peers_are(&mut self, peers: &[Peer]) {
+        self.results.runs[0].peers = peers.to_vec();
+    }
+
+    /// Peers so far.
+    pub(super) fn peers(&self) -> &[Peer] {
+        &self.results.runs[0].peers
     }
 
     /// Rows so far.

@@ -1,6 +1,7 @@
 //! `temblor bench`: the matrix of kernels and problems, each beside its accuracy and the machine's roof.
 
 mod files;
+mod profile;
 mod table;
 
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use clap::Args;
 use temblor_bench::matrix::{self, Subject, Variants};
 use temblor_bench::measure::{self, Settings, Sink};
 use temblor_bench::preset::{self, Block, Preset};
-use temblor_bench::results::{BoundaryName, Device, Outcome, Row, Start};
+use temblor_bench::results::{BoundaryName, Case, Counters, Device, Outcome, Peer, Row, Start};
 use temblor_bench::roofs::{self, RoofOptions};
 use temblor_bench::sizes;
 use temblor_physics::Arithmetic;
@@ -84,6 +85,9 @@ pub struct BenchArgs {
         value_parser = |name: &str| preset::start(name)
     )]
     pub start: Vec<Start>,
+    /// Values of the variants' parameters; a variant without one is skipped
+    #[arg(long, value_name = "NAME=N", value_delimiter = ',', value_parser = parameter)]
+    pub set: Vec<(String, u32)>,
     /// Point sources that inject at every step [default: 1]
     #[arg(long, value_name = "N")]
     pub sources: Option<usize>,
@@ -134,6 +138,22 @@ pub struct BesideArgs {
     /// Time interior and layers separately as well
     #[arg(long)]
     pub by_kernel: bool,
+    /// Count normal, denormal, zero and NaN values of p every N steps
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        default_missing_value = "100",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub histogram: Option<u32>,
+    /// Count traffic with memory and caches by ncu or perf, in a run of its own
+    #[arg(long)]
+    pub counters: bool,
+    /// Command of a peer, may be repeated: called between rounds with --size N
+    /// --boundary KIND, its last line NAME VERSION SIZE THREADS GPTS
+    #[arg(long = "peer", value_name = "COMMAND")]
+    pub peers: Vec<String>,
 }
 
 /// Where results go.
@@ -149,6 +169,9 @@ pub struct FileArgs {
     /// Print the matrix with the memory it takes; run nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Step the first row this often and nothing else: what profilers run
+    #[arg(long, value_name = "N", hide = true)]
+    pub bare: Option<u32>,
 }
 
 /// Shapes (x, y, z) of a list.
@@ -157,6 +180,12 @@ pub struct Shapes(Vec<[usize; 3]>);
 
 fn shapes(list: &str) -> temblor_bench::Result<Shapes> {
     sizes::parse(list).map(Shapes)
+}
+
+fn parameter(text: &str) -> Result<(String, u32), String> {
+    let pair = text.split_once('=').and_then(|(name, value)| Some((name, value.parse().ok()?)));
+    pair.map(|(name, value)| (name.trim().to_owned(), value))
+        .ok_or_else(|| "give a name and a whole number, as in rows=16".into())
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -185,6 +214,9 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
         print!("{}", table::dry(&planned, &subjects));
         return Ok(());
     }
+    if let Some(steps) = args.files.bare {
+        return Ok(measure::bare(&planned[0], &subjects, steps).map_err(Failure::Unsupported)?);
+    }
     let stop = stop::on_ctrl_c("stopping; finished rows are kept (again: at once)");
     let mut files = Files::new(&args.files)?;
     let settings = settings(args, &preset);
@@ -201,6 +233,9 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
     }
     show.files.end(whole)?;
     let rows = show.files.rows();
+    if !quiet {
+        show.stages.print(&table::peers(show.files.peers(), rows), show.files.takes_stdout());
+    }
     if !whole {
         let message = format!("stopped after {} of {} rows", rows.len(), planned.len());
         return Err(Failure::Interrupted(message).into());
@@ -235,6 +270,7 @@ fn asked(args: &BenchArgs) -> Result<Preset, Failure> {
         replace(&mut block.starts, &args.start);
         replace(&mut block.steps, &args.timing.steps);
         block.cells = args.cells.or(block.cells);
+        block.parameters.extend(args.set.iter().cloned());
     }
     Ok(preset)
 }
@@ -265,6 +301,7 @@ fn usual() -> Preset {
             starts: vec![Start::Random],
             steps: Vec::new(),
             sources: None,
+            parameters: temblor_backend::Parameters::new(),
             missing: None,
         }],
     }
@@ -323,6 +360,9 @@ fn settings(args: &BenchArgs, preset: &Preset) -> Settings {
             given: args.beside.roof.map(|roof| 1e9 * roof),
         },
         by_kernel: args.beside.by_kernel,
+        histogram: args.beside.histogram,
+        counters: args.beside.counters,
+        peers: args.beside.peers.clone(),
     }
 }
 
@@ -354,6 +394,19 @@ struct Show {
 }
 
 impl Sink for Show {
+    fn note(&mut self, what: &str) {
+        self.stages.print(&format!("{what}\n"), true);
+    }
+
+    fn peers(&mut self, peers: &[Peer]) {
+        self.files.peers_are(peers);
+    }
+
+    fn counters(&mut self, case: &Case) -> Vec<Counters> {
+        self.stages.stage(&format!("{}/{}: counters", case.backend, case.variant));
+        profile::counters(case)
+    }
+
     fn stage(&mut self, what: &str) {
         self.stages.stage(what);
     }

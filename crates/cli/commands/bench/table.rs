@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use temblor_bench::matrix::{Planned, Subject, misfit};
 use temblor_bench::measure::shape_name;
-use temblor_bench::results::{Case, Outcome, Row, arithmetic_name, spread};
+use temblor_bench::results::{
+    Case, Kinds, Measured, Outcome, Peer, Row, arithmetic_name, median, spread,
+};
 use temblor_physics::StepWork;
 
 /// Least and most width of the first column.
@@ -74,7 +76,81 @@ pub(super) fn line(row: &Row, width: usize) -> String {
     if let Some(asked) = row.case.steps.filter(|&asked| asked != measured.steps) {
         let _ = write!(text, "  ran {} of {asked} steps", measured.steps);
     }
-    text + "\n"
+    text + "\n" + &beside(measured)
+}
+
+/// Lines on kernels, counters and kinds of values, where they were asked for.
+fn beside(measured: &Measured) -> String {
+    let mut text = String::new();
+    for kernel in &measured.kernels {
+        let seconds = median(&kernel.seconds);
+        let _ = writeln!(
+            text,
+            "    {:10} {:9.4} ms, {:.1} %; {:.1} GB/s, {:.1} GFLOP/s, {:.3} flop/B",
+            kernel.name,
+            1e3 * seconds,
+            100.0 * spread(&kernel.seconds),
+            kernel.bytes_per_step / seconds / 1e9,
+            kernel.flops_per_step / seconds / 1e9,
+            kernel.flops_per_step / kernel.bytes_per_step,
+        );
+    }
+    for counters in &measured.counters {
+        if counters.tool.starts_with("n/a") {
+            let _ = writeln!(text, "    counters {}", counters.tool);
+            continue;
+        }
+        let mega =
+            |bytes: Option<f64>| bytes.map_or("n/a".into(), |b| format!("{:.3} MB", b / 1e6));
+        let part = |hit: Option<f64>| hit.map_or("n/a".into(), |h| format!("{:.1} %", 100.0 * h));
+        let _ = writeln!(
+            text,
+            "    {} DRAM read {}, written {}; L2 read {}, hit {}; L1 read {}, hit {} ({})",
+            counters.kernel,
+            mega(counters.dram_read),
+            mega(counters.dram_written),
+            mega(counters.l2_read),
+            part(counters.l2_hit),
+            mega(counters.l1_read),
+            part(counters.l1_hit),
+            counters.tool
+        );
+    }
+    for kinds in &measured.histogram {
+        let Kinds { step, normal, denormal, zero, nan } = kinds;
+        let [normal, denormal, zero, nan] = [normal, denormal, zero, nan].map(|part| 100.0 * part);
+        let _ = writeln!(
+            text,
+            "    step {step:6}: normal {normal:.2} %, denormal {denormal:.2} %, zero {zero:.2} %, not \
+             finite {nan:.2} %"
+        );
+    }
+    text
+}
+
+/// Rates of rows over those of peers on the same problem; nothing without peers.
+pub(super) fn peers(peers: &[Peer], rows: &[Row]) -> String {
+    let mut text = String::new();
+    for peer in peers {
+        let gpts = median(&peer.gpts);
+        let shape = shape_name(peer.shape);
+        let boundary = peer.boundary.name();
+        let _ = writeln!(
+            text,
+            "peer {} on {} at {shape} {boundary}: {gpts:.3} Gpts/s, {:.1} %",
+            peer.name,
+            peer.device,
+            100.0 * spread(&peer.gpts)
+        );
+        for row in rows {
+            let Outcome::Measured(measured) = &row.outcome else { continue };
+            if row.case.shape == peer.shape && row.case.boundary == peer.boundary {
+                let ratio = measured.gpts(row.case.points()) / gpts;
+                let _ = writeln!(text, "    {ratio:6.2} x by {}", name(&row.case));
+            }
+        }
+    }
+    text
 }
 
 /// The matrix with the memory that each row takes.
