@@ -222,6 +222,11 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
     let settings = settings(args, &preset);
     let stages = Stages::new(planned.len() as u64, quiet);
     let devices = devices(&subjects, &settings, &stop, &stages);
+    if !quiet {
+        for device in &devices {
+            stages.print(&table::roofs(device), files.takes_stdout());
+        }
+    }
     files.begin(devices.clone())?;
     let mut show =
         Show { stages, files, error: None, quiet, header: false, width: table::width(&planned) };
@@ -374,11 +379,7 @@ fn devices(
 ) -> Vec<Device> {
     let measured = |subject: &Subject| {
         stages.stage(&format!("{}: roofs", subject.backend.device().backend));
-        let device = roofs::measure(subject, settings.roof, || stop.load(Ordering::Relaxed));
-        if let (Some(why), None) = (&device.why_no_roof, device.given_bandwidth) {
-            tracing::warn!("{}: not all roofs: {why}", device.info.backend);
-        }
-        device
+        roofs::measure(subject, settings.roof, || stop.load(Ordering::Relaxed))
     };
     subjects.iter().map(measured).collect()
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use temblor_bench::matrix::{Planned, Subject, misfit};
 use temblor_bench::measure::shape_name;
 use temblor_bench::results::{
-    Case, Kinds, Measured, Outcome, Peer, Row, arithmetic_name, median, spread,
+    Case, Device, Kinds, Measured, Outcome, Peer, Row, arithmetic_name, median, spread,
 };
 use temblor_physics::StepWork;
 
@@ -16,6 +16,39 @@ const CASE: (usize, usize) = (40, 90);
 pub(super) fn width(planned: &[Planned]) -> usize {
     let longest = planned.iter().map(|row| name(&row.case).len()).max().unwrap_or(0);
     longest.clamp(CASE.0, CASE.1)
+}
+
+/// A device's roofs, a line per part of random filling.
+pub(super) fn roofs(device: &Device) -> String {
+    let info = &device.info;
+    let mut text = format!("{}: {}, {}, {}\n", info.backend, info.name, info.arch, info.driver);
+    let mut fills: Vec<f64> = device.streams.iter().map(|stream| stream.fill).collect();
+    fills.dedup();
+    for fill in fills {
+        let of_fill = device.streams.iter().filter(|s| s.fill.to_bits() == fill.to_bits());
+        let rates = of_fill.map(|stream| {
+            format!("{} {:.1}", stream.pattern.name(), median(&stream.samples) / 1e9)
+        });
+        let rates = rates.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "    GB/s with {fill:.4} random: {rates}");
+    }
+    let flops = (!device.flops.is_empty()).then(|| median(&device.flops));
+    for (name, bandwidth, flops) in [
+        ("measured", None, flops),
+        ("nominal", device.nominal.bandwidth, device.nominal.flops),
+        ("given", device.given_bandwidth, None),
+    ] {
+        let bandwidth = bandwidth.map(|rate| format!("{:.1} GB/s", rate / 1e9));
+        let flops = flops.map(|rate| format!("{:.1} GFLOP/s", rate / 1e9));
+        let both: Vec<_> = [bandwidth, flops].into_iter().flatten().collect();
+        if !both.is_empty() {
+            let _ = writeln!(text, "    {name}: {}", both.join(", "));
+        }
+    }
+    if let Some(why) = &device.why_no_roof {
+        let _ = writeln!(text, "    not all roofs: {why}");
+    }
+    text
 }
 
 /// The first line.
