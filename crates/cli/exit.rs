@@ -11,7 +11,7 @@ Exit codes:
     3  the backend does not support this, or there is no such device
     4  not enough memory (told before anything is allocated)
     5  the run became unstable; the traces up to then are kept
-    6  verify, conformance or bench: a check failed
+    6  verify or conformance: a check failed
     7  output cannot be written: folder not writable, disk full
   130  stopped by Ctrl-C; finished shots are kept, --resume goes on";
 

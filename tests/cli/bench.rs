@@ -47,8 +47,9 @@ fn a_matrix_is_the_product_of_its_lists_and_every_row_has_its_accuracy() {
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<_> = lines.iter().map(|line| line["kind"].as_str().unwrap()).collect();
-    assert_eq!((kinds[0], kinds.len()), ("run", 9));
-    assert!(kinds[1..].iter().all(|&kind| kind == "row"));
+    assert_eq!((kinds[0], kinds[9], kinds.len()), ("run", "run", 10));
+    assert!(kinds[1..9].iter().all(|&kind| kind == "row"));
+    assert_eq!(lines[9]["run"]["complete"], true);
     assert_eq!(lines[1]["row"], serde_json::to_value(&results.rows[0]).unwrap());
 }
 

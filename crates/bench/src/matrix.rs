@@ -222,3 +222,59 @@ pub fn misfit(posed: &Posed, subject: &Subject) -> Option<String> {
     (posed.host > host)
         .then(|| format!("transfers need {} bytes of the host and {host} are free", posed.host))
 }
+
+#[cfg(test)]
+mod tests {
+    use temblor_cpu::{CpuBackend, ReferenceBackend};
+
+    use super::*;
+    use crate::preset;
+
+    fn subjects() -> [Subject; 2] {
+        let subject = |backend: Box<dyn Backend>| Subject { backend, on_host: true };
+        [subject(Box::new(CpuBackend::new())), subject(Box::new(ReferenceBackend::new()))]
+    }
+
+    /// The quick preset's block on one size.
+    fn quick(shape: [usize; 3]) -> Preset {
+        let mut preset = preset::named("quick").unwrap();
+        preset.rows[0].sizes = vec![shape];
+        preset
+    }
+
+    fn names(planned: &[Planned]) -> Vec<String> {
+        let name = |row: &Planned| format!("{}/{}", row.case.backend, row.case.variant);
+        planned.iter().map(name).collect()
+    }
+
+    #[test]
+    fn variants_of_one_problem_stand_beside_each_other() {
+        let planned = build(&quick([64; 3]), &subjects(), &Variants::All);
+        let one = ["cpu/wavefront2", "cpu/blocked", "cpu-ref/loops"];
+        assert_eq!(names(&planned), [one, one].concat());
+        let boundaries: Vec<_> = planned.iter().map(|row| row.case.boundary.name()).collect();
+        assert_eq!(boundaries, ["zero", "zero", "zero", "cpml", "cpml", "cpml"]);
+        // Without a layer three grids of at least 64^3 values of 4 bytes.
+        assert!(planned[1].posed.as_ref().unwrap().footprint >= 12 * 64_u64.pow(3));
+        let preferred = build(&quick([64; 3]), &subjects(), &Variants::Preferred);
+        assert_eq!(names(&preferred)[..2], ["cpu/wavefront2", "cpu-ref/loops"]);
+    }
+
+    #[test]
+    fn a_variant_that_does_not_solve_a_problem_is_a_row_with_the_reason() {
+        let variants = Variants::Named(vec!["wavefront2".into()]);
+        let planned = build(&quick([64, 1, 64]), &subjects(), &variants);
+        // Two boundaries; cpu-ref has no variant of that name and no row.
+        assert_eq!(names(&planned), ["cpu/wavefront2"; 2]);
+        assert!(planned.iter().all(|row| row.posed.as_ref().unwrap_err().contains("not solve")));
+    }
+
+    #[test]
+    fn a_parameter_that_a_variant_lacks_is_the_reason_of_its_row() {
+        let mut preset = quick([64; 3]);
+        preset.rows[0].parameters.insert("nonsense".into(), 3);
+        let planned = build(&preset, &subjects(), &Variants::Preferred);
+        let why = planned[0].posed.as_ref().unwrap_err();
+        assert!(why.contains("parameter 'nonsense'") && why.contains("there are"), "{why}");
+    }
+}

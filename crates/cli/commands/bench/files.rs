@@ -1,4 +1,5 @@
-//! Results on disk: one JSON file, whole at any moment, and lines as rows come.
+//! Results on disk: one JSON file, whole at any moment, and lines as rows come: the run with its devices,
+//! every row, and at the end the run again with its peers and whether it is complete.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -85,6 +86,9 @@ impl Files {
     /// Takes the end; `complete` if all rows are there.
     pub(super) fn end(&mut self, complete: bool) -> Result<(), Failure> {
         self.results.runs[0].complete = complete;
+        // Once more, now with peers and its end.
+        let line = json(&Line::Run { schema: SCHEMA, run: &self.results.runs[0] })?;
+        self.line(&line)?;
         self.write()
     }
 
@@ -93,14 +97,9 @@ impl Files {
         self.results.runs[0].peers = peers.to_vec();
     }
 
-    /// Peers so far.
-    pub(super) fn peers(&self) -> &[Peer] {
-        &self.results.runs[0].peers
-    }
-
-    /// Rows so far.
-    pub(super) fn rows(&self) -> &[Row] {
-        &self.results.rows
+    /// Results so far.
+    pub(super) const fn results(&self) -> &Results {
+        &self.results
     }
 
     fn line(&mut self, line: &str) -> Result<(), Failure> {

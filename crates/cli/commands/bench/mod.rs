@@ -237,9 +237,11 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
         return Err(error.into());
     }
     show.files.end(whole)?;
-    let rows = show.files.rows();
+    let results = show.files.results();
+    let rows = &results.rows;
     if !quiet {
-        show.stages.print(&table::peers(show.files.peers(), rows), show.files.takes_stdout());
+        let peers = table::peers(&results.runs[0].peers, rows);
+        show.stages.print(&peers, show.files.takes_stdout());
     }
     if !whole {
         let message = format!("stopped after {} of {} rows", rows.len(), planned.len());

@@ -119,13 +119,18 @@ fn beside(measured: &Measured) -> String {
         let seconds = median(&kernel.seconds);
         let _ = writeln!(
             text,
-            "    {:10} {:9.4} ms, {:.1} %; {:.1} GB/s, {:.1} GFLOP/s, {:.3} flop/B",
+            "    {:10} {:9.4} ms, {:.1} %; {:.1} GB/s, {:.1} GFLOP/s, {} flop/B",
             kernel.name,
             1e3 * seconds,
             100.0 * spread(&kernel.seconds),
             kernel.bytes_per_step / seconds / 1e9,
             kernel.flops_per_step / seconds / 1e9,
-            kernel.flops_per_step / kernel.bytes_per_step,
+            // Sources move next to nothing.
+            if kernel.bytes_per_step > 0.0 {
+                format!("{:.3}", kernel.flops_per_step / kernel.bytes_per_step)
+            } else {
+                "-".into()
+            },
         );
     }
     for counters in &measured.counters {
