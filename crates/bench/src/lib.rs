@@ -9,15 +9,20 @@
 pub mod accuracy;
 pub mod counters;
 pub mod error;
+pub mod figures;
 pub mod fill;
 pub mod histogram;
+pub mod machines;
 pub mod matrix;
 pub mod measure;
+pub mod merge;
 pub mod peers;
 pub mod pose;
 pub mod preset;
 pub mod results;
 pub mod roofs;
+#[doc(hidden)]
+pub mod sample;
 pub mod sizes;
 pub mod source;
 mod timing;

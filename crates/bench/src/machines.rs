@@ -1,0 +1,142 @@
+//! Devices of a file of results, each with a label that tells it from the others.
+
+use crate::results::{Device, Measured, Results, Row, Stream, median};
+use temblor_backend::StreamPattern;
+
+/// A device in a run: all rows with its name, whatever the backend.
+#[derive(Debug, Clone)]
+pub struct Machine<'a> {
+    /// Place of its run.
+    pub run: usize,
+    /// Name as in rows.
+    pub name: &'a str,
+    /// Short name, with the run's number where runs share it.
+    pub label: String,
+    /// Its entries, one per backend that ran on it.
+    pub devices: Vec<&'a Device>,
+    /// Its rows.
+    pub rows: Vec<&'a Row>,
+}
+
+/// All devices in the order of the file; those of rows that no run lists come last.
+#[must_use]
+pub fn machines(results: &Results) -> Vec<Machine<'_>> {
+    let listed = results.runs.iter().enumerate().flat_map(|(run, r)| {
+        r.devices.iter().map(move |device| (run, device.info.name.as_str(), Some(device)))
+    });
+    let used = results
+        .rows
+        .iter()
+        .filter(|row| row.outcome.measured().is_some())
+        .map(|row| (row.run, row.case.device.as_str(), None));
+    let mut machines: Vec<Machine<'_>> = Vec::new();
+    for (run, name, device) in listed.chain(used) {
+        match machines.iter_mut().find(|m| m.run == run && m.name == name) {
+            Some(machine) => machine.devices.extend(device),
+            None => machines.push(Machine {
+                run,
+                name,
+                label: String::new(),
+                devices: device.into_iter().collect(),
+                rows: results
+                    .rows
+                    .iter()
+                    .filter(|row| row.run == run && row.case.device == name)
+                    .collect(),
+            }),
+        }
+    }
+    let names: Vec<_> = machines.iter().map(|m| m.name).collect();
+    for machine in &mut machines {
+        let same = names.iter().filter(|name| **name == machine.name).count();
+        machine.label = short(machine.name);
+        if same > 1 {
+            machine.label += &format!(" (run {})", machine.run + 1);
+        }
+    }
+    machines
+}
+
+/// A device's name without marks that say nothing.
+#[must_use]
+pub fn short(name: &str) -> String {
+    let bare = name.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
+    bare.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl<'a> Machine<'a> {
+    /// Rows with figures.
+    pub fn measured(&self) -> impl Iterator<Item = (&'a Row, &'a Measured)> + '_ {
+        self.rows.iter().filter_map(|row| Some((*row, row.outcome.measured()?)))
+    }
+
+    /// Measured traffic of a pattern at a fill, that over the largest arrays.
+    #[must_use]
+    pub fn stream(&self, pattern: StreamPattern, fill: f64) -> Option<&'a Stream> {
+        self.devices
+            .iter()
+            .flat_map(|device| &device.streams)
+            .filter(|s| s.pattern == pattern && s.fill.to_bits() == fill.to_bits())
+            .filter(|s| median(&s.samples).is_finite())
+            .max_by_key(|s| s.elements)
+    }
+
+    /// Roof of memory traffic, B/s: what the user gave, else the solver's pattern on random data,
+    /// else the least of the roofs that stand beside its rows.
+    #[must_use]
+    pub fn roof(&self) -> Option<f64> {
+        let given = self.devices.iter().find_map(|device| device.given_bandwidth);
+        let streamed = || Some(median(&self.stream(StreamPattern::Step, 1.0)?.samples));
+        let beside = || {
+            let roofs = self.measured().filter_map(|(_, m)| m.roof_bandwidth);
+            roofs.min_by(f64::total_cmp)
+        };
+        given.or_else(streamed).or_else(beside)
+    }
+
+    /// Measured single-precision operations per second.
+    #[must_use]
+    pub fn flops(&self) -> Option<f64> {
+        self.devices.iter().map(|d| median(&d.flops)).find(|flops| flops.is_finite())
+    }
+
+    /// Nominal bandwidth, B/s.
+    #[must_use]
+    pub fn nominal_bandwidth(&self) -> Option<f64> {
+        self.devices.iter().find_map(|device| device.nominal.bandwidth)
+    }
+
+    /// Nominal single-precision operations per second.
+    #[must_use]
+    pub fn nominal_flops(&self) -> Option<f64> {
+        self.devices.iter().find_map(|device| device.nominal.flops)
+    }
+}
+
+/// Backend and variant of a row, as in all tables.
+#[must_use]
+pub fn version(row: &Row) -> String {
+    format!("{}/{}", row.case.backend, row.case.variant)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_device_that_two_backends_share_is_one_machine() {
+        let results = sample::cpu();
+        let machines = machines(&results);
+        assert_eq!(machines.len(), 1);
+        assert_eq!(machines[0].devices.len(), 2);
+        assert_eq!(machines[0].label, "Sample Xeon Q");
+    }
+
+    #[test]
+    fn the_same_device_in_two_runs_is_two_machines() {
+        let results = crate::merge::merge(vec![sample::gpu(1), sample::gpu(2)]);
+        let labels: Vec<_> = machines(&results).into_iter().map(|m| m.label).collect();
+        assert_eq!(labels, ["Sample GPU A (run 1)", "Sample GPU A (run 2)"]);
+    }
+}
