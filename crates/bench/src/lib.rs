@@ -8,6 +8,7 @@
 
 pub mod accuracy;
 pub mod counters;
+pub mod csv;
 pub mod error;
 pub mod figures;
 pub mod fill;
@@ -25,6 +26,7 @@ pub mod roofs;
 pub mod sample;
 pub mod sizes;
 pub mod source;
+pub mod tables;
 mod timing;
 
 pub use error::{Error, Result};
