@@ -18,6 +18,7 @@ pub mod matrix;
 pub mod measure;
 pub mod merge;
 pub mod peers;
+pub mod plots;
 pub mod pose;
 pub mod preset;
 pub mod results;
