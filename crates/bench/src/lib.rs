@@ -13,6 +13,7 @@ pub mod error;
 pub mod figures;
 pub mod fill;
 pub mod histogram;
+pub mod html;
 pub mod machines;
 pub mod matrix;
 pub mod measure;

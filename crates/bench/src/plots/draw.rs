@@ -9,12 +9,12 @@ use super::{Kind, Look, Plot, PlotError, Series, Theme};
 
 /// Width of all plots, units.
 const WIDTH: f64 = 760.0;
-const LEFT: f64 = 64.0;
+const LEFT: f64 = 78.0;
 const RIGHT: f64 = 24.0;
-const TOP: f64 = 84.0;
+const TOP: f64 = 94.0;
 const HEIGHT: f64 = 330.0;
-const BELOW: f64 = 52.0;
-const LEGEND_LINE: f64 = 20.0;
+const BELOW: f64 = 62.0;
+const LEGEND_LINE: f64 = 23.0;
 const SWATCH: f64 = 30.0;
 const BITMAP_DROP: f64 = 0.17;
 const DASH: [f64; 2] = [7.0, 4.0];
@@ -94,7 +94,7 @@ fn legend<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, plot: &Plot, theme: Theme
 }
 
 const fn small(colour: RGBColor) -> Font {
-    Font { size: 13.0, bold: false, colour, anchor: HPos::Left }
+    Font { size: 16.0, bold: false, colour, anchor: HPos::Left }
 }
 
 /// Where data is: spans of both axes, and the frame on the picture.
@@ -139,13 +139,13 @@ impl Frame {
 
 fn draw<DB: DrawingBackend>(canvas: &Canvas<'_, DB>, plot: &Plot, theme: Theme) -> Drawn {
     canvas.area.fill(&theme.ground()).map_err(failed)?;
-    let title = Font { size: 18.0, bold: true, ..small(theme.ink()) };
+    let title = Font { size: 21.0, bold: true, ..small(theme.ink()) };
     let subtitle = small(theme.muted());
     let room = WIDTH - 40.0;
-    canvas.text(&canvas.cut(&plot.title, room, title), (20.0, 22.0), title)?;
-    canvas.text(&canvas.cut(&plot.subtitle, room, subtitle), (20.0, 44.0), subtitle)?;
+    canvas.text(&canvas.cut(&plot.title, room, title), (20.0, 24.0), title)?;
+    canvas.text(&canvas.cut(&plot.subtitle, room, subtitle), (20.0, 48.0), subtitle)?;
     if plot.is_empty() {
-        let font = Font { size: 15.0, anchor: HPos::Center, ..subtitle };
+        let font = Font { size: 18.0, anchor: HPos::Center, ..subtitle };
         return canvas.text("nothing to plot", (WIDTH / 2.0, TOP + HEIGHT / 2.0), font);
     }
     let frame = Frame::of(plot);
@@ -177,7 +177,7 @@ fn axes<DB: DrawingBackend>(
         let room = Frame::WIDE / groups.len().max(1) as f64 - 8.0;
         for (at, group) in groups.iter().enumerate() {
             let text = canvas.cut(group, room, centred);
-            canvas.text(&text, (frame.across(at as f64), bottom + 16.0), centred)?;
+            canvas.text(&text, (frame.across(at as f64), bottom + 18.0), centred)?;
         }
     } else {
         let ticks = frame.x.ticks();
@@ -189,12 +189,12 @@ fn axes<DB: DrawingBackend>(
             } else {
                 canvas.line(&[(x, bottom), (x, bottom + 4.0)], theme.muted(), 1.0)?;
             }
-            canvas.text(&text, (x, bottom + 16.0), centred)?;
+            canvas.text(&text, (x, bottom + 18.0), centred)?;
         }
     }
     canvas.line(&[(LEFT, bottom), (right, bottom)], theme.muted(), 1.0)?;
-    canvas.text(&plot.y.label, (20.0, TOP - 18.0), font)?;
-    canvas.text(&plot.x.label, (f64::midpoint(LEFT, right), bottom + 38.0), centred)
+    canvas.text(&plot.y.label, (20.0, TOP - 20.0), font)?;
+    canvas.text(&plot.x.label, (f64::midpoint(LEFT, right), bottom + 43.0), centred)
 }
 
 /// The n-th measured series' colour; limits have none of their own.
@@ -272,7 +272,7 @@ fn bars<DB: DrawingBackend>(
             let top = frame.down(value);
             canvas.rectangle((left + gap, top), (left + wide - gap, base), colour)?;
             let text = crate::figures::rate(value);
-            let font = Font { size: 11.5, anchor: HPos::Center, ..small(theme.ink()) };
+            let font = Font { size: 13.0, anchor: HPos::Center, ..small(theme.ink()) };
             if canvas.width(&text, font) <= wide {
                 canvas.text(&text, (left + wide / 2.0, top - 8.0), font)?;
             }

@@ -8,14 +8,13 @@ use crate::tables::anchor;
 /// A line per variant and boundary, and the roof as a dashed line.
 pub(super) fn throughput(machine: &Machine<'_>) -> Plot {
     let rows: Vec<_> = machine.measured().collect();
-    // Where sizes were swept, cases at one size alone would be loose marks on top of each other.
-    let all = groups(&rows, pieces);
+    // Cases at one size alone would be loose marks on top of each other.
     let swept = |rows: &[(&Row, &Measured)]| {
         rows.iter().any(|(row, _)| row.case.shape != rows[0].0.case.shape)
     };
+    let all = groups(&rows, pieces);
     let (kept, left_out): (Vec<_>, Vec<_>) = all.into_iter().partition(|group| swept(&group.1));
-    let rows = if kept.is_empty() { rows } else { kept.into_iter().flat_map(|g| g.1).collect() };
-    let left_out = if rows.len() == machine.measured().count() { 0 } else { left_out.len() };
+    let rows: Vec<_> = kept.into_iter().flat_map(|group| group.1).collect();
     let mut series = Vec::new();
     for (name, rows) in groups(&rows, pieces) {
         let rate = |row: &Row, m: &Measured| m.gpts(row.case.points());
@@ -35,7 +34,7 @@ pub(super) fn throughput(machine: &Machine<'_>) -> Plot {
     });
     let points: Vec<_> = roof.collect();
     if !points.is_empty() {
-        let name = "roof: 16 B per point at the measured bandwidth".into();
+        let name = "roof, 16 B per point".into();
         series.push(Series { name, points, look: Look::Roof });
     }
     let mut notes = vec![
@@ -43,7 +42,8 @@ pub(super) fn throughput(machine: &Machine<'_>) -> Plot {
          move more than 16 B per point; variants that fuse steps move less."
             .to_owned(),
     ];
-    if left_out > 0 {
+    if !left_out.is_empty() {
+        let left_out = left_out.len();
         notes.push(format!(
             "{left_out} cases measured at one size alone are in the table of rates."
         ));

@@ -85,11 +85,15 @@ pub(super) fn cases(results: &Results) -> Cases {
         rows: vec![Vec::new(); results.rows.len()],
         notes: Vec::new(),
     };
+    let runs = machines(results).iter().map(|m| m.run).collect::<std::collections::BTreeSet<_>>();
+    let one_run_each = runs.len() == results.runs.len();
     let mut shared = Vec::new();
     for (column, always, cell) in all {
         let cells: Vec<_> =
             results.rows.iter().enumerate().map(|(at, row)| cell(at, row)).collect();
-        let same = cells.windows(2).all(|pair| pair[0] == pair[1]);
+        // Devices' labels tell runs apart where they must.
+        let apart = column.name == "Run" && one_run_each;
+        let same = apart || cells.windows(2).all(|pair| pair[0] == pair[1]);
         if same && !always && !cells.is_empty() {
             if column.name != "Run" && !cells[0].is_empty() {
                 shared.push(format!("{} {}", column.name.to_lowercase(), cells[0]));

@@ -59,7 +59,7 @@ pub(crate) fn bare(table: &Table) -> String {
     for row in &table.rows {
         text += "<tr>";
         for (cell, column) in row.iter().zip(&table.columns) {
-            let _ = write!(text, "<td{}>{}</td>", class(column), escape(cell));
+            let _ = write!(text, "<td{}>{}</td>", class_of(column, cell), escape(cell));
         }
         text += "</tr>\n";
     }
@@ -81,6 +81,15 @@ pub(super) fn render(table: &Table) -> String {
 
 fn class(column: &Column) -> &'static str {
     if column.number { " class=\"number\"" } else { "" }
+}
+
+/// Reasons are long, and failures are to be seen.
+fn class_of(column: &Column, cell: &str) -> &'static str {
+    match column.name.as_str() {
+        "Remark" if cell.starts_with("failed:") => " class=\"remark failed\"",
+        "Remark" if !cell.is_empty() => " class=\"remark\"",
+        _ => class(column),
+    }
 }
 
 fn name(column: &Column) -> String {
