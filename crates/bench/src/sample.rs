@@ -244,7 +244,14 @@ pub fn gpu(seed: u32) -> Results {
     let why = "relative L2 after 10 steps is 3.1e-2, above its bound 1.0e-5".to_owned();
     refused(&Want { preset: "", path: "", variant: "fused2", ..free }, Outcome::Failed { why });
     let why = "there are no patch kernels in this build".to_owned();
-    let patch = Want { preset: "dslhype", path: "Euler FV", variant: "patch", n: 3, ..free };
+    let patch = Want {
+        preset: "dslhype",
+        path: "Euler FV",
+        variant: "patch",
+        n: 3,
+        operator: "euler-fv-rusanov-k8694",
+        ..free
+    };
     refused(&patch, Outcome::Skipped { why });
     results.runs[0].peers.push(Peer {
         name: "sample peer 1.0".into(),

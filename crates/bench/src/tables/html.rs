@@ -58,8 +58,14 @@ pub(crate) fn bare(table: &Table) -> String {
     text += "</tr>\n</thead>\n<tbody>\n";
     for row in &table.rows {
         text += "<tr>";
-        for (cell, column) in row.iter().zip(&table.columns) {
-            let _ = write!(text, "<td{}>{}</td>", class_of(column, cell), escape(cell));
+        let (figures, reason) = without_rate(row);
+        for (cell, column) in row[..figures].iter().zip(&table.columns) {
+            let _ = write!(text, "<td{}>{}</td>", class(column), escape(cell));
+        }
+        if let Some(reason) = reason {
+            let (span, reason_class) = (row.len() - figures, class_of(reason));
+            let reason = escape(reason);
+            let _ = write!(text, "<td colspan=\"{span}\"{reason_class}>{reason}</td>");
         }
         text += "</tr>\n";
     }
@@ -83,13 +89,21 @@ fn class(column: &Column) -> &'static str {
     if column.number { " class=\"number\"" } else { "" }
 }
 
-/// Reasons are long, and failures are to be seen.
-fn class_of(column: &Column, cell: &str) -> &'static str {
-    match column.name.as_str() {
-        "Remark" if cell.starts_with("failed:") => " class=\"remark failed\"",
-        "Remark" if !cell.is_empty() => " class=\"remark\"",
-        _ => class(column),
+/// A row that is blank up to a reason at its end: cells before the blank ones, and the reason, which
+/// then takes their place.
+fn without_rate(row: &[String]) -> (usize, Option<&str>) {
+    let Some((last, cells)) = row.split_last() else { return (0, None) };
+    let blanks = cells.iter().rev().take_while(|cell| cell.is_empty()).count();
+    if blanks > 2 && !last.is_empty() {
+        (cells.len() - blanks, Some(last))
+    } else {
+        (row.len(), None)
     }
+}
+
+/// Reasons are long, and failures are to be seen.
+fn class_of(cell: &str) -> &'static str {
+    if cell.starts_with("failed:") { " class=\"remark failed\"" } else { " class=\"remark\"" }
 }
 
 fn name(column: &Column) -> String {
