@@ -202,6 +202,9 @@ pub enum BoundaryName {
 }
 
 impl BoundaryName {
+    /// All.
+    pub const ALL: [Self; 4] = [Self::Zero, Self::Free, Self::Minimod, Self::Cpml];
+
     /// Name as in files and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
