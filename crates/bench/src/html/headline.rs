@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::figures::{percent, rate, shape, significant};
 use crate::machines::{Machine, version};
-use crate::results::{BoundaryName, Measured, Outcome, Results, Row, Start, spread};
+use crate::results::{BoundaryName, Measured, Outcome, Results, Row, spread};
 use crate::tables::html::escape;
 
 pub(super) fn headline(results: &Results, machines: &[Machine<'_>]) -> String {
@@ -59,29 +59,14 @@ fn said(results: &Results) -> String {
     )
 }
 
-/// The fastest row of a boundary at the largest grid from random data; from other data for none.
-fn best<'a>(machine: &Machine<'a>, boundary: BoundaryName) -> Option<(&'a Row, &'a Measured)> {
-    let rate = |found: &(&Row, &Measured)| found.1.gpts(found.0.case.points());
-    machine
-        .measured()
-        .filter(|(row, _)| row.case.boundary == boundary)
-        .filter(|f| rate(f).is_finite())
-        .max_by(|a, b| {
-            let order =
-                |(row, _): &(&Row, &Measured)| (row.case.start == Start::Random, row.case.points());
-            order(a).cmp(&order(b)).then(rate(a).total_cmp(&rate(b)))
-        })
-}
-
 fn cards(machine: &Machine<'_>, named: bool) -> String {
     let mut text = String::from("<div class=\"cards\">\n");
     if named {
         let label = escape(&machine.label);
         text = format!("<h2 class=\"device\">{label}</h2>\n{text}");
     }
-    let kinds = [BoundaryName::Zero, BoundaryName::Free, BoundaryName::Minimod, BoundaryName::Cpml];
     let mut none = true;
-    for (row, measured) in kinds.into_iter().filter_map(|kind| best(machine, kind)) {
+    for (row, measured) in BoundaryName::ALL.into_iter().filter_map(|kind| machine.at_scale(kind)) {
         none = false;
         text += &card(row, measured);
     }
@@ -142,6 +127,13 @@ fn limits(machine: &Machine<'_>) -> String {
             show(nominal)
         )
     };
+    let known =
+        [machine.roof(), machine.flops(), machine.nominal_bandwidth(), machine.nominal_flops()];
+    if known.iter().all(Option::is_none) {
+        let why = machine.devices.iter().find_map(|device| device.why_no_roof.as_deref());
+        let why = escape(why.unwrap_or("none was asked for"));
+        return format!("<div class=\"card\"><p>No roof was measured: {why}.</p></div>\n");
+    }
     let given = machine.devices.iter().any(|device| device.given_bandwidth.is_some());
     let roof = if given { "roof (given)" } else { "memory" };
     format!(

@@ -2,7 +2,7 @@
 
 use super::{Axis, Kind, Look, Plot, Scale, Series};
 use crate::figures::{shape, thousands};
-use crate::machines::Machine;
+use crate::machines::{Machine, version};
 use crate::results::{BoundaryName, Measured, Row, Start};
 
 type Wanted = Box<dyn Fn(&Row) -> bool>;
@@ -26,20 +26,23 @@ pub(super) fn devices(machines: &[Machine<'_>]) -> Plot {
         let notes = vec!["The fastest variant of each device.".to_owned()];
         return plot(machines, "Minimod's benchmark, by start and steps", series, notes);
     }
-    let kinds = [BoundaryName::Zero, BoundaryName::Free, BoundaryName::Minimod, BoundaryName::Cpml];
-    let by_boundary = kinds.map(|kind| {
-        let wanted: Wanted = Box::new(move |row: &Row| row.case.boundary == kind);
-        (format!("boundary {}", kind.name()), wanted)
-    });
-    let series = bars(machines, by_boundary.into());
+    let mut series = Vec::new();
     let mut notes = Vec::new();
-    for machine in machines {
-        if let Some((row, _)) = best(machine, &|_| true) {
-            let at = shape(row.case.shape);
-            notes.push(format!("{}: the fastest row is at {at}.", machine.label));
+    for kind in BoundaryName::ALL {
+        let mut points = Vec::new();
+        for (at, machine) in machines.iter().enumerate() {
+            if let Some((row, measured)) = machine.at_scale(kind) {
+                points.push((at as f64, measured.gpts(row.case.points())));
+                let (label, at) = (&machine.label, shape(row.case.shape));
+                notes.push(format!("{label}, boundary {}: {}, {at}.", kind.name(), version(row)));
+            }
+        }
+        if !points.is_empty() {
+            let name = format!("boundary {}", kind.name());
+            series.push(Series { name, points, look: Look::Line });
         }
     }
-    plot(machines, "Fastest row of each device, by boundary", series, notes)
+    plot(machines, "Fastest row at the largest grid, by boundary", series, notes)
 }
 
 fn plot(machines: &[Machine<'_>], what: &str, series: Vec<Series>, notes: Vec<String>) -> Plot {

@@ -37,11 +37,13 @@ pub(super) fn throughput(machine: &Machine<'_>) -> Plot {
         let name = "roof, 16 B per point".into();
         series.push(Series { name, points, look: Look::Roof });
     }
-    let mut notes = vec![
+    let roof = if series.iter().any(|s| s.look == Look::Roof) {
         "The roof is the traffic of reading three arrays and writing one, measured beside the rows. Layers \
          move more than 16 B per point; variants that fuse steps move less."
-            .to_owned(),
-    ];
+    } else {
+        "No roof was measured."
+    };
+    let mut notes = vec![roof.to_owned()];
     if !left_out.is_empty() {
         let left_out = left_out.len();
         notes.push(format!(
