@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::machines::version;
-use crate::results::{Kinds, Outcome, Results, Row, arithmetic_name, median, spread};
+use crate::results::{Outcome, Results, Row, arithmetic_name, median, spread};
 
 /// Columns before accuracy's.
 const HEAD: [&str; 42] = [
@@ -159,19 +159,6 @@ fn line(results: &Results, row: &Row) -> Vec<String> {
     cells.push(kernels.collect::<Vec<_>>().join(" "));
     cells.push(measured.seconds.iter().map(|s| exact(*s)).collect::<Vec<_>>().join(" "));
     cells
-}
-
-/// Kinds of values by step, one line each, with the row that they are of.
-#[must_use]
-pub fn kinds(results: &Results) -> String {
-    let mut text = String::from("row,step,normal,denormal,zero,nan\n");
-    for (at, row) in results.rows.iter().enumerate() {
-        for kinds in row.outcome.measured().map_or(&[][..], |m| &m.histogram) {
-            let Kinds { step, normal, denormal, zero, nan } = kinds;
-            text += &format!("{},{step},{normal},{denormal},{zero},{nan}\n", at + 1);
-        }
-    }
-    text
 }
 
 #[cfg(test)]

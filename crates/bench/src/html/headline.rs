@@ -10,7 +10,11 @@ use crate::tables::html::escape;
 pub(super) fn headline(results: &Results, machines: &[Machine<'_>]) -> String {
     let mut text = String::from("<header>\n<p class=\"brand\">temblor bench</p>\n");
     let names: Vec<_> = machines.iter().map(|machine| machine.label.as_str()).collect();
-    let names = if names.is_empty() { "No device".into() } else { names.join(", ") };
+    let names = match names.len() {
+        0 => "No device".into(),
+        1 | 2 => names.join(", "),
+        n => format!("{n} devices"),
+    };
     let _ = writeln!(text, "<h1>{}</h1>", escape(&names));
     text += &said(results);
     text += "</header>\n";
@@ -26,7 +30,13 @@ pub(super) fn headline(results: &Results, machines: &[Machine<'_>]) -> String {
 
 /// Date, version, counts.
 fn said(results: &Results) -> String {
-    let dates: Vec<_> = results.runs.iter().map(|run| escape(&run.date)).collect();
+    let mut dates: Vec<_> = results.runs.iter().map(|run| escape(&run.date)).collect();
+    dates.sort();
+    let dates = match dates.as_slice() {
+        [] => "no run".to_owned(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} to {last}"),
+    };
     let mut versions: Vec<String> = Vec::new();
     for run in &results.runs {
         let of = |name: &str| run.program.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
@@ -53,8 +63,7 @@ fn said(results: &Results) -> String {
         let _ = write!(rows, ", <strong class=\"failed\">{failed} failed</strong>");
     }
     format!(
-        "<p class=\"said\">{} · temblor {} · {rows}</p>\n",
-        dates.join(", "),
+        "<p class=\"said\">{dates} · temblor {} · {rows}</p>\n",
         if versions.is_empty() { "of unknown version".into() } else { versions.join(", ") },
     )
 }

@@ -154,6 +154,21 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         String::new()
     }
 
+    /// The text by words in lines of a width, the last one cut.
+    pub(super) fn wrapped(&self, text: &str, width: f64, most: usize, font: Font) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        for word in text.split_whitespace() {
+            let longer = lines.last().map(|line| format!("{line} {word}"));
+            match (longer, lines.len()) {
+                (Some(longer), n) if n == most || self.width(&longer, font) <= width => {
+                    lines[n - 1] = longer;
+                }
+                _ => lines.push(word.to_owned()),
+            }
+        }
+        lines.iter().map(|line| self.cut(line, width, font)).collect()
+    }
+
     fn style(&self, font: Font) -> TextStyle<'static> {
         let style = if font.bold { FontStyle::Bold } else { FontStyle::Normal };
         let size = font.size * f64::from(SCALE);

@@ -176,8 +176,11 @@ fn axes<DB: DrawingBackend>(
     if let Kind::Bars(groups) = &plot.kind {
         let room = Frame::WIDE / groups.len().max(1) as f64 - 8.0;
         for (at, group) in groups.iter().enumerate() {
-            let text = canvas.cut(group, room, centred);
-            canvas.text(&text, (frame.across(at as f64), bottom + 18.0), centred)?;
+            let font = if groups.len() > 4 { Font { size: 13.0, ..centred } } else { centred };
+            for (line, text) in canvas.wrapped(group, room, 3, font).iter().enumerate() {
+                let y = bottom + 16.0 + 1.15 * font.size * line as f64;
+                canvas.text(text, (frame.across(at as f64), y), font)?;
+            }
         }
     } else {
         let ticks = frame.x.ticks();
