@@ -170,6 +170,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_come_back_from_a_file_bit_for_bit() {
+        for results in [sample::gpu(1), sample::cpu(), sample::empty()] {
+            assert!(read("x", &text(&results)).unwrap() == results);
+        }
+    }
+
+    #[test]
     fn a_file_of_another_kind_is_refused_by_name() {
         let error = read("x.json", "{}").unwrap_err().to_string();
         assert!(error.starts_with("x.json is no file of results"), "{error}");
