@@ -190,7 +190,7 @@ mod tests {
         assert!(show(&args, Some(&merged)).unwrap());
         let again = OutputArgs { from: vec![merged], ..OutputArgs::default() };
         let results = load(&again).unwrap().unwrap();
-        assert_eq!(results, merge::merge(vec![sample::gpu(1), sample::gpu(2)]));
+        assert!(results == merge::merge(vec![sample::gpu(1), sample::gpu(2)]));
     }
 
     #[test]
