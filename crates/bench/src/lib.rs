@@ -6,4 +6,6 @@
 
 #![deny(unsafe_code)]
 
+pub mod compare;
 pub mod results;
+pub mod statistics;
