@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    check, completions, conformance, devices, init, io, model, run, show, tune, verify,
+    bench, check, completions, conformance, devices, init, io, model, run, show, tune, verify,
 };
 use crate::{exit, provenance};
 
@@ -96,6 +96,8 @@ pub enum Command {
     Devices(devices::DevicesArgs),
     /// Measure which variant is fastest for a run file on this machine
     Tune(tune::TuneArgs),
+    /// Compare files of figures
+    Bench(bench::BenchArgs),
     /// Draw a gather, a model or a snapshot as PNG
     Show(show::ShowArgs),
     /// Make, describe and convert velocity models

@@ -1,5 +1,6 @@
 //! The commands of `temblor`, one file each.
 
+pub mod bench;
 pub mod check;
 pub mod completions;
 pub mod conformance;
