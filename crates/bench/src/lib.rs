@@ -8,4 +8,5 @@
 
 pub mod compare;
 pub mod results;
+pub mod search;
 pub mod statistics;
