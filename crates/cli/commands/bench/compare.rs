@@ -26,9 +26,6 @@ pub struct CompareArgs {
         value_parser = percent
     )]
     pub threshold: f64,
-    /// Write the comparison as a Markdown table
-    #[arg(long, requires = "compare", value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
 }
 
 impl CompareArgs {
@@ -47,12 +44,12 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Compares and prints.
+/// Compares and prints; writes a Markdown page if `markdown` names one.
 ///
 /// # Errors
 /// [`Failure::BadInput`] for files that cannot be read or share no row, [`Failure::Output`]; with
 /// `--gate` also [`Failure::Regression`] and [`Failure::CannotTell`].
-pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
+pub fn run(args: &CompareArgs, markdown_to: Option<&Path>) -> anyhow::Result<()> {
     let [old_path, new_path] = args.compare.as_slice() else {
         return Err(Failure::BadInput("--compare takes two files: OLD NEW".into()).into());
     };
@@ -65,7 +62,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<()> {
     let names = [old_path, new_path].map(|path| path.display().to_string());
     let names = [names[0].as_str(), names[1].as_str()];
     print!("{}", terminal(&comparison, names));
-    if let Some(path) = &args.markdown {
+    if let Some(path) = markdown_to {
         let text = markdown(&comparison, names);
         temblor_io::atomic::write(path, text.as_bytes()).map_err(Failure::output)?;
     }

@@ -2,6 +2,8 @@
 
 pub mod compare;
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::exit::Failure;
@@ -15,6 +17,9 @@ pub struct BenchArgs {
     /// Comparing instead of measuring.
     #[command(flatten)]
     pub compare: compare::CompareArgs,
+    /// Write the comparison as a Markdown page
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 }
 
 /// Compares two files.
@@ -23,7 +28,7 @@ pub struct BenchArgs {
 /// Those of [`compare::run`]; [`Failure::BadInput`] if nothing is asked for.
 pub fn run(args: &BenchArgs) -> anyhow::Result<()> {
     if args.compare.asked() {
-        return compare::run(&args.compare);
+        return compare::run(&args.compare, args.markdown.as_deref());
     }
     Err(Failure::BadInput("give two files to compare: --compare OLD NEW".into()).into())
 }
