@@ -11,8 +11,10 @@ Exit codes:
     3  the backend does not support this, or there is no such device
     4  not enough memory (told before anything is allocated)
     5  the run became unstable; the traces up to then are kept
-    6  verify or conformance: a check failed
+    6  verify, conformance or bench: a check failed, a row is wrong
     7  output cannot be written: folder not writable, disk full
+    8  bench --gate: slower beyond noise, or results that got worse
+    9  bench --gate: cannot tell, more samples or quieter ones are needed
   130  stopped by Ctrl-C; finished shots are kept, --resume goes on";
 
 /// What the process ends with.
@@ -32,6 +34,10 @@ pub enum Code {
     VerifyFailed = 6,
     /// A file cannot be written.
     Output = 7,
+    /// Slower beyond noise, or worse results.
+    Regression = 8,
+    /// A regression cannot be excluded.
+    CannotTell = 9,
     /// Ctrl-C.
     Interrupted = 130,
 }
@@ -57,6 +63,12 @@ pub enum Failure {
     /// Exit code 7.
     #[error("{0}")]
     Output(String),
+    /// Exit code 8.
+    #[error("{0}")]
+    Regression(String),
+    /// Exit code 9.
+    #[error("{0}")]
+    CannotTell(String),
     /// Exit code 130.
     #[error("{0}")]
     Interrupted(String),
@@ -91,6 +103,8 @@ fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
             Failure::Unsupported(_) => Code::Unsupported,
             Failure::VerifyFailed(_) => Code::VerifyFailed,
             Failure::Output(_) => Code::Output,
+            Failure::Regression(_) => Code::Regression,
+            Failure::CannotTell(_) => Code::CannotTell,
             Failure::Interrupted(_) => Code::Interrupted,
         });
     }
@@ -126,5 +140,22 @@ const fn of_backend(error: &temblor_backend::Error) -> Option<Code> {
         Error::Unstable { .. } => Some(Code::Unstable),
         Error::Physics(_) => Some(Code::BadInput),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guide_has_the_same_table() {
+        let guide = include_str!("../../docs/guide.md");
+        let rows = TABLE.lines().skip(1).map(|line| {
+            let (code, text) = line.trim_start().split_once("  ").expect("two columns");
+            format!("| {code} | {text} |")
+        });
+        let rows: Vec<_> = rows.collect();
+        assert_eq!(rows.len(), 11);
+        assert!(guide.contains(&rows.join("\n")), "{}", rows.join("\n"));
     }
 }

@@ -96,7 +96,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Check(args) => commands::check::run(args),
         Command::Init(args) => commands::init::run(args),
         Command::Devices(args) => commands::devices::run(args),
-        Command::Tune(args) => commands::tune::run(args),
+        Command::Tune(args) => commands::tune::run(args, cli.global.quiet),
         Command::Bench(args) => commands::bench::run(args, cli.global.quiet),
         Command::Show(args) => commands::show::run(args),
         Command::Model(args) => commands::model::run(args, cli.global.quiet),

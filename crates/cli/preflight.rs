@@ -1,6 +1,6 @@
 //! What can be known of a run before it starts: variant, memory, resolution, doubts.
 
-use temblor_backend::{Backend, PlanOptions, Variant};
+use temblor_backend::{Backend, Parameters, PlanOptions, Variant, parameters};
 use temblor_physics::{Boundary, Face, Minimod, dispersion};
 use temblor_solver::{MemoryPlan, Survey, plan_options};
 
@@ -23,6 +23,8 @@ pub struct Facts {
     pub options: PlanOptions,
     /// The variant that will run.
     pub variant: Variant,
+    /// All of its parameters.
+    pub parameters: Parameters,
     /// Why this one.
     pub variant_why: String,
     /// What will be allocated.
@@ -56,6 +58,14 @@ impl Facts {
         let options = plan_options(survey, wanted);
         let chosen = temblor_backend::plan::choose_variant(id, variants, &options)?;
         let tuned = backend.tuned(problem).filter(|choice| choice.variant == chosen.name);
+        // Parameters were measured with the variant: one that is asked for by name has its defaults.
+        let measured = match (variant, &cached, &tuned) {
+            (Some(_), ..) | (None, None, None) => None,
+            (None, Some(choice), _) | (None, None, Some(choice)) => Some(&choice.parameters),
+        };
+        let options = options.parameters(measured.cloned().unwrap_or_default());
+        let known = backend.parameters(problem, &chosen.name)?;
+        let parameters = parameters::resolve(id, &chosen.name, &known, &options.parameters)?;
         let variant_why = match (variant, &cached, tuned) {
             (Some(_), ..) => "asked for by --variant".to_owned(),
             (None, Some(choice), _) => choice.why.clone(),
@@ -68,6 +78,7 @@ impl Facts {
         let mut facts = Self {
             options,
             variant: chosen,
+            parameters,
             variant_why,
             memory,
             available: if on_host { backends::host_memory() } else { backend.device().memory },
@@ -78,6 +89,12 @@ impl Facts {
         };
         facts.doubts(survey);
         Ok(facts)
+    }
+
+    /// The variant with its parameters, as logs name it.
+    #[must_use]
+    pub fn named(&self) -> String {
+        name_of(&self.variant.name, &self.parameters)
     }
 
     /// Compares what will be allocated with what is available.
@@ -150,6 +167,16 @@ impl Facts {
             100.0 * max
         ));
     }
+}
+
+/// A variant with parameters, as logs and tables name it.
+#[must_use]
+pub fn name_of(variant: &str, parameters: &Parameters) -> String {
+    if parameters.is_empty() {
+        return variant.to_owned();
+    }
+    let each: Vec<_> = parameters.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    format!("{variant} ({})", each.join(", "))
 }
 
 /// Largest relative error of the phase velocity over directions, at the smallest wave speed, for

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bench;
+mod bench_compare;
 mod conformance;
 mod examples;
 mod files;

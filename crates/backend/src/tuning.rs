@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use temblor_physics::{BoundaryKind, Operator, WaveProblem};
 
-use crate::{DeviceInfo, Error, Result};
+use crate::{DeviceInfo, Error, Parameters, Result};
 
 /// The most demanding kind among a problem's faces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -52,6 +52,9 @@ pub struct TuningEntry {
     pub points_from: u64,
     /// The fastest variant.
     pub variant: String,
+    /// Its parameters, where they are not the defaults.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
     /// Its rate where it was measured, Gpts/s.
     pub gpts: f64,
 }
@@ -104,8 +107,30 @@ impl TuningTable {
 pub struct Choice {
     /// Name of the variant.
     pub variant: String,
+    /// Its parameters, where they are not the defaults.
+    pub parameters: Parameters,
     /// Why this one.
     pub why: String,
+}
+
+/// A variant with its parameters, and what came of measuring it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Candidate {
+    /// Variant.
+    pub variant: String,
+    /// Parameters, where they are not the defaults.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
+    /// Rate, Gpts/s: the median of its samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpts: Option<f64>,
+    /// Half the distance of its samples' quartiles over their median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+    /// Why it has no rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// What `temblor tune` measured on this machine.
@@ -128,8 +153,14 @@ pub struct Measurement {
     pub faces: Faces,
     /// The fastest variant.
     pub variant: String,
+    /// Its parameters, where they are not the defaults.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
     /// Its rate, Gpts/s.
     pub gpts: f64,
+    /// All that were tried, the fastest first; empty in caches of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<Candidate>,
 }
 
 /// What the cache has for a problem.
@@ -265,6 +296,28 @@ entry = [
     }
 
     #[test]
+    fn a_cache_of_the_version_before_candidates_is_read() {
+        let text = r#"
+[[entry]]
+backend = "b"
+device = "a card"
+driver = "1"
+kernels = "k"
+order = 8
+shape_class = [4, 4, 4]
+faces = "cpml"
+variant = "v"
+gpts = 1.5
+"#;
+        let cache = TuneCache::from_toml(text).unwrap();
+        let Cached::Fresh(found) = cache.lookup(&device(), "k", &layered(20)) else {
+            panic!("{cache:?}")
+        };
+        assert_eq!(found.variant, "v");
+        assert!(found.parameters.is_empty() && found.candidates.is_empty());
+    }
+
+    #[test]
     fn a_measurement_with_another_driver_or_other_kernels_is_stale() {
         let problem = layered(20);
         let measurement = Measurement {
@@ -276,7 +329,15 @@ entry = [
             shape_class: problem.class().shape_class,
             faces: Faces::Cpml,
             variant: "v".into(),
+            parameters: [("rows".to_owned(), 8)].into(),
             gpts: 1.0,
+            candidates: vec![Candidate {
+                variant: "w".into(),
+                parameters: Parameters::new(),
+                gpts: None,
+                spread: None,
+                why: Some("its results differ".into()),
+            }],
         };
         let mut cache = TuneCache::default();
         cache.keep(Measurement { variant: "old".into(), ..measurement.clone() });

@@ -7,6 +7,7 @@
 #![deny(unsafe_code)]
 
 pub mod accuracy;
+pub mod compare;
 pub mod counters;
 pub mod csv;
 pub mod error;
@@ -26,8 +27,10 @@ pub mod results;
 pub mod roofs;
 #[doc(hidden)]
 pub mod sample;
+pub mod search;
 pub mod sizes;
 pub mod source;
+pub mod statistics;
 pub mod tables;
 mod timing;
 

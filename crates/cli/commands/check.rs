@@ -165,7 +165,7 @@ fn print_geometry(survey: &Survey, output: &OutputSpec) {
 
 fn print_memory(survey: &Survey, facts: &Facts, device: &DeviceInfo) {
     println!("backend      {} on {} ({})", device.backend, device.name, device.arch);
-    println!("variant      {}: {}", facts.variant.name, facts.variant_why);
+    println!("variant      {}: {}", facts.named(), facts.variant_why);
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     println!(
         "memory       {:.1} MiB of {:.1} MiB",

@@ -162,7 +162,7 @@ fn announce(job: &Job, facts: &Facts) {
         survey.points_per_wavelength(survey.band.peak_hz),
         facts.memory.total() as f64 / f64::from(1 << 20)
     );
-    tracing::info!("variant {}: {}", facts.variant.name, facts.variant_why);
+    tracing::info!("variant {}: {}", facts.named(), facts.variant_why);
 }
 
 /// Everything that decides a byte of the traces.

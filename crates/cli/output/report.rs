@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use temblor_backend::{DeviceInfo, Variant};
+use temblor_backend::{DeviceInfo, Parameters, Variant};
 use temblor_physics::WaveProblem;
 use temblor_solver::{MemoryPlan, Survey, Timings};
 
@@ -21,6 +21,7 @@ pub struct Report<'a> {
     device: &'a DeviceInfo,
     threads: usize,
     variant: &'a Variant,
+    parameters: &'a Parameters,
     variant_why: &'a str,
     model: &'a str,
     model_checksum: String,
@@ -152,6 +153,7 @@ impl<'a> Report<'a> {
             device: run.device,
             threads: rayon::current_num_threads(),
             variant: &facts.variant,
+            parameters: &facts.parameters,
             variant_why: &facts.variant_why,
             model: run.model,
             model_checksum: format!("{:08x}", survey.speed.checksum),

@@ -133,7 +133,8 @@ impl Backend for CudaBackend {
                 "fastest where this class was measured on {}: {} Gpts/s (csrc/cuda/tuning/{name})",
                 self.device.name, entry.gpts
             );
-            Some(Choice { variant: entry.variant.clone(), why })
+            let (variant, parameters) = (entry.variant.clone(), entry.parameters.clone());
+            Some(Choice { variant, parameters, why })
         })
     }
 

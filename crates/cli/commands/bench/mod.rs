@@ -1,6 +1,8 @@
 //! `temblor bench`: the matrix of kernels and problems, each beside its accuracy and the machine's roof.
 
+pub mod compare;
 mod files;
+pub mod output;
 mod profile;
 mod table;
 
@@ -38,7 +40,9 @@ Examples:
   temblor bench --size 256,512 --boundary zero,cpml --variant all
   temblor bench --preset minimod --backend cuda --json h200.json
   temblor bench --size 50:850:50 --start zero,random --jsonl -
-  temblor bench --preset minimod --dry-run"
+  temblor bench --preset minimod --dry-run
+  temblor bench --from h200.json mi300.json --html report.html
+  temblor bench --compare old.json new.json --gate"
 )]
 pub struct BenchArgs {
     /// A frozen matrix with its physics: quick, minimod, libxstream, dslhype
@@ -101,6 +105,12 @@ pub struct BenchArgs {
     /// Where results go.
     #[command(flatten)]
     pub files: FileArgs,
+    /// How they are shown.
+    #[command(flatten)]
+    pub output: output::OutputArgs,
+    /// Comparing instead of measuring.
+    #[command(flatten)]
+    pub compare: compare::CompareArgs,
 }
 
 /// How rows are timed.
@@ -113,7 +123,7 @@ pub struct TimingArgs {
     /// Seconds of a sample, where --steps does not say [default: 0.5]
     #[arg(long, value_name = "S", value_parser = positive)]
     pub seconds: Option<f64>,
-    /// Samples per row [default: 7]
+    /// Samples per row [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
     /// Seconds that a row may take, its twin apart; else it is skipped
@@ -195,13 +205,19 @@ fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Measures the matrix.
+/// Measures the matrix; or compares two files of results, or shows some.
 ///
 /// # Errors
-/// [`Failure::BadInput`], [`Failure::Unsupported`] for a backend or a variant that does not exist,
+/// Those of [`compare::run`] and [`output::show`]; [`Failure::BadInput`], [`Failure::Unsupported`] for a backend or a variant that does not exist,
 /// [`Failure::VerifyFailed`] if a row's results are wrong, [`Failure::Output`],
 /// [`Failure::Interrupted`].
 pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
+    if args.compare.asked() {
+        return compare::run(&args.compare, args.output.markdown.as_deref());
+    }
+    if output::show(&args.output, args.files.json.as_deref())? {
+        return Ok(());
+    }
     let preset = asked(args)?;
     let subjects = open(&args.backend)?;
     let variants = variants(&args.variant, &subjects)?;
@@ -243,6 +259,7 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
         let peers = table::peers(&results.runs[0].peers, rows);
         show.stages.print(&peers, show.files.takes_stdout());
     }
+    output::write(results, &args.output)?;
     if !whole {
         let message = format!("stopped after {} of {} rows", rows.len(), planned.len());
         return Err(Failure::Interrupted(message).into());
@@ -353,7 +370,7 @@ fn variants(names: &[String], subjects: &[Subject]) -> Result<Variants, Failure>
 fn settings(args: &BenchArgs, preset: &Preset) -> Settings {
     let TimingArgs { seconds, repeats, timeout, cpu_steps, .. } = args.timing;
     let seconds = seconds.unwrap_or(0.5);
-    let repeats = repeats.or(preset.repeats).unwrap_or(7);
+    let repeats = repeats.or(preset.repeats).unwrap_or(10);
     Settings {
         seconds,
         repeats,
