@@ -78,7 +78,7 @@ fn files_that_cannot_be_compared_are_bad_input_with_a_remedy() {
     let mut other = good.clone();
     other["schema"] = json!(9);
     let newer = folder(&good, &other);
-    newer.temblor(&COMPARE).says(2, &["new.json: schema 9", "reads 1", "measure again"]);
+    newer.temblor(&COMPARE).says(2, &["new.json", "version 9", "version 1", "a newer one"]);
     let apart = folder(&good, &results(1.0, 0.01, 96));
     apart.temblor(&COMPARE).says(2, &["no row in common", "64x64x64", "96x96x96"]);
     apart.temblor(&["bench", "--gate"]).says(2, &["--compare"]);

@@ -18,11 +18,9 @@ use crate::results::{Case, Outcome, Results, Row, median};
 use crate::statistics::{ALPHA, Runs, Speedup, speedup};
 
 mod accuracy;
-mod load;
 mod machines;
 mod text;
 
-pub use load::{LoadError, load};
 pub use text::{markdown, terminal};
 
 /// How two rows compare.

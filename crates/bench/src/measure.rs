@@ -22,6 +22,8 @@ const SHARE: f64 = 0.8;
 pub struct Settings {
     /// Seconds of a sample, where steps are sized for a time.
     pub seconds: f64,
+    /// Seconds that a row runs before its first sample: devices lower their clocks under load.
+    pub warm_up: f64,
     /// Samples per row.
     pub repeats: u32,
     /// Seconds that a row may take, its twin apart.
@@ -221,9 +223,9 @@ impl<'a> Session<'a> {
         self.sink.stage(&format!("{name}: roof"));
         let (roof_elements, roof) = self.roof(planned, subject);
         self.sink.stage(&format!("{name}: warm-up"));
-        let Settings { seconds, repeats, timeout, host_steps, .. } = *self.settings;
+        let Settings { seconds, warm_up, repeats, timeout, host_steps, .. } = *self.settings;
         let most_steps = host_steps.filter(|_| subject.on_host);
-        let pace = Pace { seconds, repeats, timeout, most_steps };
+        let pace = Pace { seconds, warm_up, repeats, timeout, most_steps };
         let row = Running::start(planned, posed, backend, pace, self.stop)?;
         Ok(Ready { row, posed, twin, roof_elements, roof })
     }

@@ -29,6 +29,8 @@ const BY_KERNEL: (u32, u32) = (10, 2);
 pub(crate) struct Pace {
     /// Seconds of a sample, where steps are sized for a time.
     pub(crate) seconds: f64,
+    /// Seconds that the row runs before its first sample.
+    pub(crate) warm_up: f64,
     /// Samples.
     pub(crate) repeats: u32,
     /// Seconds that a row may take, its twin apart.
@@ -209,14 +211,21 @@ impl<'a> Running<'a> {
         let last = if fixed.is_some() {
             u64::from(self.steps)
         } else {
-            // One more batch than samples: it warms up after the sources were set.
-            let batches = u64::from(self.pace.repeats) + 1;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+            let warm_up = (self.pace.warm_up / self.pace.seconds).ceil().clamp(0.0, 1e8) as u64;
+            // Two more batches than samples: what warms up may be longer than asked for.
+            let batches = u64::from(self.pace.repeats) + 2 + warm_up;
             self.plan.step() + batches * u64::from(self.steps)
         };
         let extra = u64::from(BY_KERNEL.0 + BY_KERNEL.1);
         self.feed(last + extra)?;
         if fixed.is_none() {
             self.in_chunks(whole(f64::from(self.steps) * 0.2), stop)?;
+        }
+        let began = Instant::now();
+        while began.elapsed().as_secs_f64() < self.pace.warm_up {
+            self.look(stop)?;
+            self.batch(self.chunk.max(1))?;
         }
         Ok(())
     }

@@ -280,6 +280,7 @@ fn outcome(slip: usize) -> Outcome {
     let planned = matrix::build(&preset, &subjects, &Variants::Preferred);
     let settings = Settings {
         seconds: 0.01,
+        warm_up: 0.0,
         repeats: 2,
         timeout: None,
         host_steps: None,

@@ -348,27 +348,3 @@ fn the_terminals_table_fits_eighty_columns() {
     let cells = |line: &str| line.matches('|').count();
     assert!(table.iter().all(|line| cells(line) == cells(table[0])), "{page}");
 }
-
-#[test]
-fn a_file_that_is_none_is_named_with_a_remedy() {
-    let folder = std::env::temp_dir().join(format!("temblor-compare-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("a.json");
-    let says = |piece: &str| {
-        let error = load(&path).unwrap_err().to_string();
-        assert!(error.contains(piece) && error.contains("a.json"), "{error}");
-    };
-    says("`temblor bench` writes such files");
-    std::fs::write(&path, "{").unwrap();
-    says("not a file of results");
-    std::fs::write(&path, r#"{"schema": 7, "anything": []}"#).unwrap();
-    says("schema 7, and this temblor reads 1");
-    let mut results = one(vec![1.0]);
-    results.rows[0].run = 3;
-    std::fs::write(&path, serde_json::to_string(&results).unwrap()).unwrap();
-    says("row 0 is of run 3, and there are 1");
-    results.rows[0].run = 0;
-    std::fs::write(&path, serde_json::to_string(&results).unwrap()).unwrap();
-    assert_eq!(load(&path).unwrap(), results);
-    std::fs::remove_dir_all(&folder).unwrap();
-}

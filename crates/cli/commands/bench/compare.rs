@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use temblor_bench::compare::{Comparison, Gate, Verdict, compare, load, markdown, terminal};
+use temblor_bench::compare::{Comparison, Gate, Verdict, compare, markdown, terminal};
 
+use super::output::read;
 use crate::exit::Failure;
 
 /// Options that compare two files instead of measuring.
@@ -53,7 +54,6 @@ pub fn run(args: &CompareArgs, markdown_to: Option<&Path>) -> anyhow::Result<()>
     let [old_path, new_path] = args.compare.as_slice() else {
         return Err(Failure::BadInput("--compare takes two files: OLD NEW".into()).into());
     };
-    let read = |path: &Path| load(path).map_err(Failure::input);
     let (old, new) = (read(old_path)?, read(new_path)?);
     let comparison = compare(&old, &new, args.threshold);
     if comparison.lines.is_empty() {

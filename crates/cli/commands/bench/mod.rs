@@ -123,6 +123,10 @@ pub struct TimingArgs {
     /// Seconds of a sample, where --steps does not say [default: 0.5]
     #[arg(long, value_name = "S", value_parser = positive)]
     pub seconds: Option<f64>,
+    /// Seconds that a row runs before its first sample: devices lower their
+    /// clocks under load [default: a fifth of --seconds]
+    #[arg(long, value_name = "S", value_parser = positive)]
+    pub warm_up: Option<f64>,
     /// Samples per row [default: 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeats: Option<u32>,
@@ -368,11 +372,12 @@ fn variants(names: &[String], subjects: &[Subject]) -> Result<Variants, Failure>
 }
 
 fn settings(args: &BenchArgs, preset: &Preset) -> Settings {
-    let TimingArgs { seconds, repeats, timeout, cpu_steps, .. } = args.timing;
+    let TimingArgs { seconds, warm_up, repeats, timeout, cpu_steps, .. } = args.timing;
     let seconds = seconds.unwrap_or(0.5);
     let repeats = repeats.or(preset.repeats).unwrap_or(10);
     Settings {
         seconds,
+        warm_up: warm_up.unwrap_or(0.0),
         repeats,
         timeout,
         host_steps: cpu_steps,

@@ -57,6 +57,26 @@ pub enum PlotFormat {
     Png,
 }
 
+/// A file of results as text, after its name.
+fn text_of(path: &Path) -> Result<(String, String), Failure> {
+    let name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((name, text)),
+        Err(error) => {
+            Err(Failure::BadInput(format!("{name}: {error}; `temblor bench` writes such files")))
+        }
+    }
+}
+
+/// One file of results.
+///
+/// # Errors
+/// [`Failure::BadInput`] for a file that cannot be read, with the remedy.
+pub(super) fn read(path: &Path) -> Result<Results, Failure> {
+    let (name, text) = text_of(path)?;
+    merge::read(&name, &text).map_err(Failure::input)
+}
+
 /// Results of `--from`, merged; `None` if it was not given.
 ///
 /// # Errors
@@ -65,13 +85,7 @@ pub fn load(args: &OutputArgs) -> anyhow::Result<Option<Results>> {
     if args.from.is_empty() {
         return Ok(None);
     }
-    let mut files = Vec::new();
-    for path in &args.from {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::BadInput(format!("cannot read {name}: {error}")))?;
-        files.push((name, text));
-    }
+    let files = args.from.iter().map(|path| text_of(path)).collect::<Result<Vec<_>, _>>()?;
     Ok(Some(merge::read_all(&files).map_err(Failure::input)?))
 }
 
@@ -198,7 +212,7 @@ mod tests {
         let args = OutputArgs { from: vec!["no-such.json".into()], ..OutputArgs::default() };
         let error = load(&args).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(Failure::BadInput(_))));
-        assert!(error.to_string().starts_with("cannot read no-such.json"), "{error}");
+        assert!(error.to_string().starts_with("no-such.json: "), "{error}");
     }
 
     #[test]
