@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Error, Result};
+
 /// A pattern of reads and writes over arrays of f32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -63,6 +65,25 @@ pub struct StreamRequest {
     pub samples: u32,
     /// Seconds that a sample lasts at least; passes over the arrays are repeated until then.
     pub seconds: f64,
+}
+
+impl StreamRequest {
+    /// Refuses what cannot be measured.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for no elements, a fill that is no part, or a time that is none.
+    pub fn check(&self) -> Result<()> {
+        let (what, remedy) = if self.elements == 0 {
+            ("streams over 0 elements".into(), "ask for at least 1")
+        } else if !(0.0..=1.0).contains(&self.fill) {
+            (format!("a fill of {}", self.fill), "ask for a part from 0 to 1")
+        } else if !(self.seconds.is_finite() && self.seconds >= 0.0) {
+            (format!("samples of {} s", self.seconds), "ask for a time, 0 s or more")
+        } else {
+            return Ok(());
+        };
+        Err(Error::Invalid { what, remedy: remedy.into() })
+    }
 }
 
 /// What a vendor's data sheet or the driver says, as opposed to what was measured.

@@ -122,16 +122,7 @@ pub fn multiply_adds(isa: Isa, turns: u64) -> f64 {
 
 /// Refuses what cannot be measured.
 fn check(request: &StreamRequest) -> Result<usize> {
-    let invalid = |what: String, remedy: &str| Err(Error::Invalid { what, remedy: remedy.into() });
-    if request.elements == 0 {
-        return invalid("streams over 0 elements".into(), "ask for at least 1");
-    }
-    if !(0.0..=1.0).contains(&request.fill) {
-        return invalid(format!("a fill of {}", request.fill), "ask for a part from 0 to 1");
-    }
-    if !(request.seconds.is_finite() && request.seconds >= 0.0) {
-        return invalid(format!("samples of {} s", request.seconds), "ask for a time, 0 s or more");
-    }
+    request.check()?;
     let needed = request.elements.saturating_mul(12).saturating_add(3 * 128);
     let available = available_memory();
     match usize::try_from(request.elements) {

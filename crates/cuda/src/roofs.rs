@@ -23,16 +23,7 @@ fn kernels(device: &Device) -> Result<Kernels> {
 
 /// Elements to allocate for a request, a multiple of four.
 fn elements(request: &StreamRequest, available: u64) -> Result<usize> {
-    let invalid = |what: String, remedy: &str| Err(Error::Invalid { what, remedy: remedy.into() });
-    if request.elements == 0 {
-        return invalid("streams over 0 elements".into(), "ask for at least 1");
-    }
-    if !(0.0..=1.0).contains(&request.fill) {
-        return invalid(format!("a fill of {}", request.fill), "ask for a part from 0 to 1");
-    }
-    if !(request.seconds.is_finite() && request.seconds >= 0.0) {
-        return invalid(format!("samples of {} s", request.seconds), "ask for a time, 0 s or more");
-    }
+    request.check()?;
     let elements = request.elements.div_ceil(4).saturating_mul(4);
     let needed = elements.saturating_mul(12);
     match usize::try_from(elements) {
