@@ -3,14 +3,15 @@
 use crate::results::{BoundaryName, Device, Measured, Results, Row, Start, Stream, median};
 use temblor_backend::StreamPattern;
 
-/// A device in a run: all rows with its name, whatever the backend.
+/// A device: all rows with its name, whatever the backend, of one run or of several by the same
+/// program on the same host with the same driver and kernels.
 #[derive(Debug, Clone)]
 pub struct Machine<'a> {
-    /// Place of its run.
-    pub run: usize,
+    /// Places of its runs.
+    pub runs: Vec<usize>,
     /// Name as in rows.
     pub name: &'a str,
-    /// Short name, with the run's number where runs share it.
+    /// Short name, with the first run's number where machines share it.
     pub label: String,
     /// Its entries, one per backend that ran on it.
     pub devices: Vec<&'a Device>,
@@ -31,30 +32,51 @@ pub fn machines(results: &Results) -> Vec<Machine<'_>> {
         .map(|row| (row.run, row.case.device.as_str(), None));
     let mut machines: Vec<Machine<'_>> = Vec::new();
     for (run, name, device) in listed.chain(used) {
-        match machines.iter_mut().find(|m| m.run == run && m.name == name) {
-            Some(machine) => machine.devices.extend(device),
+        let known = machines
+            .iter_mut()
+            .find(|m| m.name == name && (m.runs.contains(&run) || same(results, m, run, device)));
+        match known {
+            Some(machine) => {
+                machine.devices.extend(device);
+                if !machine.runs.contains(&run) {
+                    machine.runs.push(run);
+                }
+            }
             None => machines.push(Machine {
-                run,
+                runs: vec![run],
                 name,
                 label: String::new(),
                 devices: device.into_iter().collect(),
-                rows: results
-                    .rows
-                    .iter()
-                    .filter(|row| row.run == run && row.case.device == name)
-                    .collect(),
+                rows: Vec::new(),
             }),
         }
+    }
+    for machine in &mut machines {
+        let own = |row: &&Row| machine.runs.contains(&row.run) && row.case.device == machine.name;
+        machine.rows = results.rows.iter().filter(own).collect();
     }
     let names: Vec<_> = machines.iter().map(|m| m.name).collect();
     for machine in &mut machines {
         let same = names.iter().filter(|name| **name == machine.name).count();
         machine.label = short(machine.name);
         if same > 1 {
-            machine.label += &format!(" (run {})", machine.run + 1);
+            machine.label += &format!(" (run {})", machine.runs[0] + 1);
         }
     }
     machines
+}
+
+/// Whether a run's device is a machine that is known from another run.
+fn same(results: &Results, machine: &Machine<'_>, run: usize, device: Option<&Device>) -> bool {
+    let (Some(ours), Some(theirs)) = (results.runs.get(run), results.runs.get(machine.runs[0]))
+    else {
+        return false;
+    };
+    let alike = |device: &Device| {
+        let known = machine.devices.iter().find(|d| d.info.backend == device.info.backend);
+        known.is_some_and(|d| d.info == device.info && d.kernels == device.kernels)
+    };
+    ours.program == theirs.program && ours.host == theirs.host && device.is_some_and(alike)
 }
 
 /// A device's name without marks that say nothing.
@@ -159,9 +181,23 @@ mod tests {
     }
 
     #[test]
-    fn the_same_device_in_two_runs_is_two_machines() {
-        let results = crate::merge::merge(vec![sample::gpu(1), sample::gpu(2)]);
-        let labels: Vec<_> = machines(&results).into_iter().map(|m| m.label).collect();
-        assert_eq!(labels, ["Sample GPU A (run 1)", "Sample GPU A (run 2)"]);
+    fn runs_of_one_program_on_one_machine_are_shown_together() {
+        let mut parts = [sample::gpu(1), sample::gpu(2)];
+        let rows = parts[0].rows.len() + parts[1].rows.len();
+        let together = crate::merge::merge(parts.to_vec());
+        let found = machines(&together);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].label.as_str(), found[0].rows.len()), ("Sample GPU A", rows));
+        let labels = |parts: &[Results; 2]| -> Vec<String> {
+            let merged = crate::merge::merge(parts.to_vec());
+            machines(&merged).into_iter().map(|m| m.label).collect()
+        };
+        let apart = ["Sample GPU A (run 1)", "Sample GPU A (run 2)"];
+        let program = parts[1].runs[0].program.clone();
+        parts[1].runs[0].program[1].1 = "another commit".into();
+        assert_eq!(labels(&parts), apart);
+        parts[1].runs[0].program = program;
+        parts[1].runs[0].devices[0].info.driver = "a newer one".into();
+        assert_eq!(labels(&parts), apart);
     }
 }

@@ -17,10 +17,11 @@ type Cell = Box<dyn Fn(usize, &Row) -> String>;
 /// Cases of all rows of `results`.
 pub(super) fn cases(results: &Results) -> Cases {
     let labels: Vec<_> =
-        machines(results).into_iter().map(|m| (m.run, m.name.to_owned(), m.label)).collect();
+        machines(results).into_iter().map(|m| (m.runs, m.name.to_owned(), m.label)).collect();
     let label = move |row: &Row| {
-        let same =
-            |(run, name, _): &&(usize, String, String)| *run == row.run && *name == row.case.device;
+        let same = |(runs, name, _): &&(Vec<usize>, String, String)| {
+            runs.contains(&row.run) && *name == row.case.device
+        };
         labels.iter().find(same).map_or_else(|| row.case.device.clone(), |l| l.2.clone())
     };
     let all: Vec<(Column, bool, Cell)> = vec![
@@ -85,8 +86,10 @@ pub(super) fn cases(results: &Results) -> Cases {
         rows: vec![Vec::new(); results.rows.len()],
         notes: Vec::new(),
     };
-    let runs = machines(results).iter().map(|m| m.run).collect::<std::collections::BTreeSet<_>>();
-    let one_run_each = runs.len() == results.runs.len();
+    let machines = machines(results);
+    let runs = machines.iter().flat_map(|m| &m.runs).collect::<std::collections::BTreeSet<_>>();
+    let one_run_each =
+        runs.len() == results.runs.len() && machines.iter().all(|m| m.runs.len() == 1);
     let mut shared = Vec::new();
     for (column, always, cell) in all {
         let cells: Vec<_> =

@@ -48,7 +48,10 @@ pub(super) fn paths(results: &Results) -> Table {
         cells
     });
     let rows = rows.collect();
-    let mut notes = vec!["The fastest variant of each device, random start, no layers.".to_owned()];
+    let mut notes = vec![
+        "The fastest variant of each device, random start; layers in rows with PML alone."
+            .to_owned(),
+    ];
     if !used.is_empty() {
         notes.push(format!("Variants: {}.", used.join("; ")));
     }
