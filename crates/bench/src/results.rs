@@ -411,6 +411,12 @@ pub fn spread(samples: &[f64]) -> f64 {
 }
 
 impl Measured {
+    /// Times of the kernels that step nodes: interior and layers, as the paper's Table IV and Figure 5
+    /// have them. Walls, sources and receivers move next to nothing.
+    pub fn stepping(&self) -> impl Iterator<Item = &KernelTime> {
+        self.kernels.iter().filter(|kernel| ["interior", "layers"].contains(&kernel.name.as_str()))
+    }
+
     /// Points per second and 1e9, layers included: of the median sample.
     #[must_use]
     pub fn gpts(&self, points: u64) -> f64 {

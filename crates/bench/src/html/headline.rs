@@ -126,9 +126,12 @@ fn bar(part: f64, of: &str) -> String {
 
 /// Roofs, measured beside nominal.
 fn limits(machine: &Machine<'_>) -> String {
-    let line = |name: &str, measured: Option<f64>, nominal: Option<f64>, unit: &str, scale: f64| {
+    let line = |name: &str, measured: Option<f64>, nominal: Option<f64>, unit: &str| {
         let show = |value: Option<f64>| {
-            value.map_or_else(String::new, |v| format!("{} {unit}", significant(v / scale, 4)))
+            let scaled = |v: f64| if v < 1e12 { (v / 1e9, 'G') } else { (v / 1e12, 'T') };
+            value.map(scaled).map_or_else(String::new, |(v, prefix)| {
+                format!("{}\u{a0}{prefix}{unit}", significant(v, 3))
+            })
         };
         format!(
             "<tr><th scope=\"row\">{name}</th><td>{}</td><td>{}</td></tr>\n",
@@ -148,7 +151,7 @@ fn limits(machine: &Machine<'_>) -> String {
     format!(
         "<div class=\"card limits\"><table><thead><tr><th></th><th>measured</th><th>nominal</th></tr></thead>\
          <tbody>{}{}</tbody></table></div>\n",
-        line(roof, machine.roof(), machine.nominal_bandwidth(), "GB/s", 1e9),
-        line("FP32", machine.flops(), machine.nominal_flops(), "GFLOP/s", 1e9),
+        line(roof, machine.roof(), machine.nominal_bandwidth(), "B/s"),
+        line("FP32", machine.flops(), machine.nominal_flops(), "FLOP/s"),
     )
 }

@@ -81,9 +81,7 @@ fn of(name: &str, row: &Row, measured: &Measured) -> Vec<Series> {
         let name = format!("{name}, {}", crate::figures::shape(row.case.shape));
         return vec![Series { name, points: vec![(intensity, flops)], look: Look::Marks }];
     }
-    // Sources and receivers compute next to nothing.
-    let kernels =
-        measured.kernels.iter().filter(|k| k.flops_per_step > 0.0 && k.bytes_per_step > 0.0);
+    let kernels = measured.stepping().filter(|k| k.flops_per_step > 0.0 && k.bytes_per_step > 0.0);
     let series = kernels.map(|kernel| {
         let intensity = kernel.flops_per_step / kernel.bytes_per_step;
         let flops = kernel.flops_per_step / median(&kernel.seconds) / 1e9;

@@ -40,7 +40,7 @@ pub(super) fn kernels(results: &Results) -> Table {
     columns.extend(figure("Time [ms]"));
     let mut rows = Vec::new();
     for (what, _, measured) in named(&machines(results)) {
-        for kernel in &measured.kernels {
+        for kernel in measured.stepping() {
             let seconds = median(&kernel.seconds);
             // Half the quartiles' distance of a rate is, to first order, that of the time.
             let part = spread(&kernel.seconds);
