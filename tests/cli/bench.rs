@@ -168,6 +168,7 @@ fn what_does_not_exist_is_refused_with_what_does() {
     refused(&["--backend", "cpu", "--variant", "magic"], 3, &["magic", "blocked", "all"]);
     refused(&["--boundary", "open"], 2, &["open", "zero, free, minimod, cpml"]);
     refused(&["--size", "64,8y"], 2, &["8y", "first:last:step"]);
+    refused(&["--steps", "0"], 2, &["0", "--steps"]);
     refused(&["--start", "1.5"], 2, &["1.5", "gauss"]);
     refused(&["--arithmetic", "f16"], 2, &["f16", "f32, f64"]);
     refused(&["--set", "rows=many"], 2, &["rows=many", "rows=16"]);

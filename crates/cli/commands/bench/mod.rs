@@ -118,7 +118,12 @@ pub struct BenchArgs {
 #[command(next_help_heading = "How it is timed")]
 pub struct TimingArgs {
     /// Steps of a sample [default: as many as --seconds takes]
-    #[arg(long, value_name = "STEPS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "STEPS",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
     pub steps: Vec<u32>,
     /// Seconds of a sample, where --steps does not say [default: 0.5]
     #[arg(long, value_name = "S", value_parser = positive)]

@@ -220,6 +220,7 @@ pub(super) fn dry(planned: &[Planned], subjects: &[Subject]) -> String {
         }
         text += "\n";
     }
-    let _ = writeln!(text, "{} rows; nothing was run", planned.len());
+    let rows = if planned.len() == 1 { "row" } else { "rows" };
+    let _ = writeln!(text, "{} {rows}; nothing was run", planned.len());
     text
 }
