@@ -136,7 +136,7 @@ fn line(results: &Results, row: &Row) -> Vec<String> {
         exact(rate),
         exact(measured.bytes_per_point),
         exact(measured.bandwidth(points)),
-        exact(measured.of_roof(points)),
+        exact(measured.of_roof(&row.case)),
         exact(layered),
         exact(measured.roof_bandwidth),
         measured.roof_elements.to_string(),

@@ -429,11 +429,15 @@ impl Measured {
         1e9 * self.gpts(points) * self.bytes_per_point
     }
 
-    /// Rate over that of a one-step method which moves 16 B per point at the roof's bandwidth; more
-    /// than 1 is possible for variants that fuse steps.
+    /// Rate over that of a one-step method, which moves four values per point at the roof's bandwidth;
+    /// more than 1 is possible for variants that fuse steps.
     #[must_use]
-    pub fn of_roof(&self, points: u64) -> Option<f64> {
-        Some(1e9 * self.gpts(points) * 16.0 / self.roof_bandwidth?)
+    pub fn of_roof(&self, case: &Case) -> Option<f64> {
+        let bytes = match case.arithmetic {
+            Arithmetic::F64 => 32.0,
+            _ => 16.0,
+        };
+        Some(1e9 * self.gpts(case.points()) * bytes / self.roof_bandwidth?)
     }
 
     /// The same with the least bytes of the layers.
@@ -453,6 +457,20 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]).to_bits(), 2.5_f64.to_bits());
         assert_eq!(median(&[5.0, 1.0, 3.0]).to_bits(), 3.0_f64.to_bits());
         assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn a_row_that_moves_its_four_values_at_the_roofs_bandwidth_is_at_the_roof() {
+        let results = crate::sample::gpu(1);
+        let row = &results.rows[0];
+        let mut case = row.case.clone();
+        let mut measured = row.outcome.measured().unwrap().clone();
+        for (arithmetic, bytes) in [(Arithmetic::F32, 16.0), (Arithmetic::F64, 32.0)] {
+            case.arithmetic = arithmetic;
+            let seconds = bytes * case.points() as f64 * f64::from(measured.steps) / 1e12;
+            (measured.seconds, measured.roof_bandwidth) = (vec![seconds], Some(1e12));
+            assert!((measured.of_roof(&case).unwrap() - 1.0).abs() < 1e-12, "{arithmetic:?}");
+        }
     }
 
     #[test]

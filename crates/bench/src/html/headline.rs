@@ -105,7 +105,7 @@ fn card(row: &Row, measured: &Measured) -> String {
         rate(measured.gpts(points)),
         escape(&what)
     );
-    if let Some(part) = measured.of_roof(points) {
+    if let Some(part) = measured.of_roof(&row.case) {
         text += &bar(part, "of the measured roof");
     }
     if let Some(part) = measured.of_layered_roof().filter(|_| row.case.cells > 0) {

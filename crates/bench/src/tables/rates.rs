@@ -67,7 +67,7 @@ fn figures() -> Vec<Column> {
         Column::number("GB/s")
             .about("Gpts/s times B/pt: main-memory traffic that the device must have sustained."),
         Column::number("% of roof").about(
-            "Rate over that of a method of one step per pass that moves 16 B per point at the roof \
+            "Rate over that of a method of one step per pass that moves four values per point at the roof \
              measured beside the row. Variants that fuse steps may exceed 100.",
         ),
         Column::number("% of layered roof").about(
@@ -96,7 +96,7 @@ fn of(case: &Case, measured: &Measured) -> [String; 11] {
         percent(spread(&measured.seconds)),
         significant(measured.bytes_per_point, 3),
         significant(measured.bandwidth(points) / 1e9, 4),
-        measured.of_roof(points).map_or_else(String::new, percent),
+        measured.of_roof(case).map_or_else(String::new, percent),
         layered.map_or_else(String::new, percent),
         significant(measured.flops_per_point, 3),
         significant(gpts * measured.flops_per_point, 4),

@@ -102,7 +102,7 @@ pub(super) fn line(row: &Row, width: usize) -> String {
         format!("{:.1} %", 100.0 * spread(&measured.seconds)),
         measured.bytes_per_point,
         measured.bandwidth(points) / 1e9,
-        percent(measured.of_roof(points)),
+        percent(measured.of_roof(&row.case)),
         percent(layers),
         measured.flops_per_point,
     );
