@@ -28,7 +28,8 @@ pub use error::{Error, Result};
 pub use fields::{ElementType, Field, HostArray, HostView, HostViewMut, Region};
 pub use parameters::{Parameter, Parameters};
 pub use plan::{
-    Backend, Footprint, FootprintItem, Health, KernelTime, PlanOptions, Propagator, Ticket, Variant,
+    Backend, Footprint, FootprintItem, Health, KernelKind, KernelTime, PlanOptions, Propagator,
+    Ticket, Variant,
 };
 pub use roofs::{Nominal, StreamPattern, StreamRequest};
 pub use tables::{ReceiverTable, SourceTable, Traces};

@@ -127,6 +127,39 @@ pub struct Health {
     pub first_bad: Option<[usize; 3]>,
 }
 
+/// What a kernel does, as the time of a step is divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KernelKind {
+    /// Steps nodes outside the layers.
+    Interior,
+    /// Steps nodes of the absorbing layers.
+    Layers,
+    /// Fills images across reflecting faces.
+    Walls,
+    /// Injects.
+    Sources,
+    /// Records.
+    Receivers,
+}
+
+impl KernelKind {
+    /// All, in the order of their declaration.
+    pub const ALL: [Self; 5] =
+        [Self::Interior, Self::Layers, Self::Walls, Self::Sources, Self::Receivers];
+
+    /// Name as in [`KernelTime::name`].
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Interior => "interior",
+            Self::Layers => "layers",
+            Self::Walls => "walls",
+            Self::Sources => "sources",
+            Self::Receivers => "receivers",
+        }
+    }
+}
+
 /// How long one kind of kernel took in the steps of [`Propagator::advance_by_kernel`].
 ///
 /// Nodes and traffic are those of the launches that were timed: where layers have kernels of their own,
@@ -135,7 +168,7 @@ pub struct Health {
 /// traffic of the two is together the least that a step of the variant moves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelTime {
-    /// What it does: `interior`, `layers`, `walls`, `sources`, `receivers`.
+    /// What it does, a [`KernelKind::name`].
     pub name: String,
     /// Nodes that a step of it updates; of `walls` nodes of the halo, of `receivers` samples.
     pub points: u64,

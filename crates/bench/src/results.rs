@@ -4,7 +4,7 @@
 //! Times are kept as samples, s, so that whoever reads the file can judge the spread.
 
 use serde::{Deserialize, Serialize};
-use temblor_backend::{DeviceInfo, KernelTime, Nominal, Parameters, StreamPattern};
+use temblor_backend::{DeviceInfo, KernelKind, KernelTime, Nominal, Parameters, StreamPattern};
 use temblor_physics::Arithmetic;
 
 /// Version of the format.
@@ -414,7 +414,8 @@ impl Measured {
     /// Times of the kernels that step nodes: interior and layers, as the paper's Table IV and Figure 5
     /// have them. Walls, sources and receivers move next to nothing.
     pub fn stepping(&self) -> impl Iterator<Item = &KernelTime> {
-        self.kernels.iter().filter(|kernel| ["interior", "layers"].contains(&kernel.name.as_str()))
+        let stepping = [KernelKind::Interior, KernelKind::Layers].map(KernelKind::name);
+        self.kernels.iter().filter(move |kernel| stepping.contains(&kernel.name.as_str()))
     }
 
     /// Points per second and 1e9, layers included: of the median sample.

@@ -1,12 +1,12 @@
 //! The queue of launches that makes steps: one by one, two fused, or many in a graph; or kernel after
 //! kernel, timed.
 
-use temblor_backend::{KernelTime, Result};
+use temblor_backend::{KernelKind as Kind, KernelTime, Result};
 
 use crate::graph::{self, Key};
 use crate::plan::CudaPlan;
 use crate::sys::failed;
-use crate::timing::{Kind, Timing};
+use crate::timing::Timing;
 
 impl CudaPlan {
     /// Queues steps.

@@ -6,26 +6,13 @@
 
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaStream};
-use temblor_backend::{KernelTime, Result};
+use temblor_backend::{KernelKind as Kind, KernelTime, Result};
 use temblor_physics::StepWork;
 
 use crate::plan::CudaPlan;
 use crate::points::{Receivers, Sources};
 use crate::sys::failed;
 use crate::variants;
-
-/// A kind of kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Interior,
-    Layers,
-    Walls,
-    Sources,
-    Receivers,
-}
-
-/// Names by kind, as in the contract.
-const NAMES: [&str; 5] = ["interior", "layers", "walls", "sources", "receivers"];
 
 /// Events of the steps queued so far.
 pub(crate) struct Timing {
@@ -108,11 +95,11 @@ impl Timing {
             (nodes, 12.0 * nodes as f64, source_flops),
             (samples, 4.0 * (heard + samples) as f64, receiver_flops),
         ];
-        let all = NAMES.into_iter().zip(kinds).zip(self.seconds()?);
+        let all = Kind::ALL.into_iter().zip(kinds).zip(self.seconds()?);
         let has = all.filter(|((_, (points, ..)), _)| *points > 0);
         Ok(has
-            .map(|((name, (points, bytes_per_step, flops_per_step)), seconds)| KernelTime {
-                name: name.into(),
+            .map(|((kind, (points, bytes_per_step, flops_per_step)), seconds)| KernelTime {
+                name: kind.name().into(),
                 points,
                 bytes_per_step,
                 flops_per_step,

@@ -7,12 +7,12 @@
     reason = "one contract covers all rows that a row's step touches"
 )]
 
+use temblor_backend::KernelKind as Kind;
 use temblor_physics::Axis;
 
 use super::kernels::{CpmlArgs, MinimodArgs, Profile, WIDEST};
 use super::layers::{MARGIN, MinimodLayer};
 use super::pass::{Cpml, Pass, Scratch};
-use super::timing::Kind;
 
 /// Asks for values that the thread's next row needs; any address will do.
 fn prefetch(from: *const f32, values: usize) {

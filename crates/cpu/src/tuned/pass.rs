@@ -12,6 +12,7 @@
 
 use std::ops::Range;
 
+use temblor_backend::KernelKind as Kind;
 use temblor_physics::Axis;
 
 use super::images::Images;
@@ -19,7 +20,7 @@ use super::kernels::{Kernels, StepArgs, Weights};
 use super::layers::{CpmlAxis, Layers, MinimodLayer, stretches};
 use super::layout::Layout;
 use super::points::Sources;
-use super::timing::{Kind, Laps, Timer};
+use super::timing::{Laps, Timer};
 use crate::memory::AlignedVec;
 
 /// Rows of one thread.

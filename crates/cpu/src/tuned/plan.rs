@@ -9,8 +9,9 @@ use rayon::prelude::*;
 use temblor_backend::state::StateHead;
 use temblor_backend::tables::TraceSamples;
 use temblor_backend::{
-    Error, Field, Health, HostArray, HostView, HostViewMut, KernelTime, PlanOptions, Propagator,
-    ReceiverTable, Region, Result, SourceTable, Ticket, Traces, Variant, fields::check_transfer,
+    Error, Field, Health, HostArray, HostView, HostViewMut, KernelKind as Kind, KernelTime,
+    PlanOptions, Propagator, ReceiverTable, Region, Result, SourceTable, Ticket, Traces, Variant,
+    fields::check_transfer,
 };
 use temblor_physics::{Axis, PointWeights, WaveProblem};
 
@@ -23,7 +24,7 @@ use super::layout::Layout;
 use super::pass::{Pass, Setting, ends_along_z};
 use super::points::{Sources, check_receivers};
 use super::schedule::{self, Schedule};
-use super::timing::{self, Kind, Timer};
+use super::timing::{self, Timer};
 use crate::memory::AlignedVec;
 
 /// The order of rows, by steps per pass.

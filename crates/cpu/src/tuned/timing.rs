@@ -9,24 +9,11 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use temblor_backend::{KernelTime, Variant};
+use temblor_backend::{KernelKind as Kind, KernelTime, Variant};
 use temblor_physics::{StepWork, WaveProblem};
 
 use super::images::Images;
 use super::points::Sources;
-
-/// A kind of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Interior,
-    Layers,
-    Walls,
-    Sources,
-    Receivers,
-}
-
-/// Names by kind, as in the contract.
-const NAMES: [&str; 5] = ["interior", "layers", "walls", "sources", "receivers"];
 
 /// Seconds by kind.
 pub(super) type Seconds = [f64; 5];
@@ -104,7 +91,7 @@ pub(super) fn kinds(
     ];
     let has = all.into_iter().filter(|&(_, points, ..)| points > 0);
     has.map(|(kind, points, bytes_per_step, flops_per_step)| {
-        let (name, seconds) = (NAMES[kind as usize].into(), Vec::new());
+        let (name, seconds) = (kind.name().into(), Vec::new());
         (kind, KernelTime { name, points, bytes_per_step, flops_per_step, seconds })
     })
     .collect()
