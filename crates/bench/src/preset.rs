@@ -75,6 +75,36 @@ pub struct Block {
     pub missing: Option<String>,
 }
 
+impl Preset {
+    /// What is measured without a preset: one row on a grid of `shape`, order 8, f32, no layer, random
+    /// start, a source.
+    #[must_use]
+    pub fn usual(shape: [usize; 3]) -> Self {
+        Self {
+            name: String::new(),
+            about: String::new(),
+            spacing: 10.0,
+            vmax: 3000.0,
+            peak_hz: 20.0,
+            sources: 1,
+            repeats: None,
+            rows: vec![Block {
+                path: String::new(),
+                sizes: vec![shape],
+                operators: vec!["direct-8".into()],
+                boundaries: vec![BoundaryName::Zero],
+                cells: None,
+                arithmetics: vec![Arithmetic::F32],
+                starts: vec![Start::Random],
+                steps: Vec::new(),
+                sources: None,
+                parameters: temblor_backend::Parameters::new(),
+                missing: None,
+            }],
+        }
+    }
+}
+
 fn single() -> Vec<Arithmetic> {
     vec![Arithmetic::F32]
 }

@@ -15,8 +15,8 @@ use temblor_backend::{
 };
 use temblor_bench::matrix::{self, Subject, Variants};
 use temblor_bench::measure::{self, Settings, Sink};
-use temblor_bench::preset::{Block, Preset};
-use temblor_bench::results::{BoundaryName, Outcome, Row, Start};
+use temblor_bench::preset::Preset;
+use temblor_bench::results::{Outcome, Row};
 use temblor_bench::roofs::RoofOptions;
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, WaveProblem};
 
@@ -254,28 +254,7 @@ impl Sink for Rows {
 
 /// The outcome of one small row on the naive backend.
 fn outcome(slip: usize) -> Outcome {
-    let preset = Preset {
-        name: String::new(),
-        about: String::new(),
-        spacing: 10.0,
-        vmax: 3000.0,
-        peak_hz: 20.0,
-        sources: 1,
-        repeats: None,
-        rows: vec![Block {
-            path: String::new(),
-            sizes: vec![[20, 21, 22]],
-            operators: vec!["direct-8".into()],
-            boundaries: vec![BoundaryName::Zero],
-            cells: None,
-            arithmetics: vec![Arithmetic::F32],
-            starts: vec![Start::Random],
-            steps: Vec::new(),
-            sources: None,
-            parameters: temblor_backend::Parameters::new(),
-            missing: None,
-        }],
-    };
+    let preset = Preset::usual([20, 21, 22]);
     let subjects = [Subject { backend: Box::new(Naive::new(slip)), on_host: true }];
     let planned = matrix::build(&preset, &subjects, &Variants::Preferred);
     let settings = Settings {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::Args;
 use temblor_bench::matrix::{self, Subject, Variants};
 use temblor_bench::measure::{self, Settings, Sink};
-use temblor_bench::preset::{self, Block, Preset};
+use temblor_bench::preset::{self, Preset};
 use temblor_bench::results::{BoundaryName, Case, Counters, Device, Outcome, Peer, Row, Start};
 use temblor_bench::roofs::{self, RoofOptions};
 use temblor_bench::sizes;
@@ -286,7 +286,7 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
 fn asked(args: &BenchArgs) -> Result<Preset, Failure> {
     let mut preset = match &args.preset {
         Some(name) => preset::named(name).map_err(Failure::input)?,
-        None => usual(),
+        None => Preset::usual([256; 3]),
     };
     preset.sources = args.sources.unwrap_or(preset.sources);
     for block in &mut preset.rows {
@@ -311,32 +311,6 @@ fn asked(args: &BenchArgs) -> Result<Preset, Failure> {
 fn replace<T: Clone>(list: &mut Vec<T>, by: &[T]) {
     if !by.is_empty() {
         *list = by.to_vec();
-    }
-}
-
-/// What is measured without a preset.
-fn usual() -> Preset {
-    Preset {
-        name: String::new(),
-        about: String::new(),
-        spacing: 10.0,
-        vmax: 3000.0,
-        peak_hz: 20.0,
-        sources: 1,
-        repeats: None,
-        rows: vec![Block {
-            path: String::new(),
-            sizes: vec![[256; 3]],
-            operators: vec!["direct-8".into()],
-            boundaries: vec![BoundaryName::Zero],
-            cells: None,
-            arithmetics: vec![Arithmetic::F32],
-            starts: vec![Start::Random],
-            steps: Vec::new(),
-            sources: None,
-            parameters: temblor_backend::Parameters::new(),
-            missing: None,
-        }],
     }
 }
 
