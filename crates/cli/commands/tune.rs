@@ -1,6 +1,6 @@
 //! `temblor tune`: which variant and parameters are fastest for a run on this machine.
 //!
-//! Candidates step the run's grid, boundaries and operator on random fields at the model's highest
+//! Candidates step the run's grid, boundaries and operator on random fields up to the model's highest
 //! wave speed; sources and receivers, small beside that, are left out. The search is
 //! `temblor_bench::search`.
 

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use ndarray::Array3;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use temblor_backend::{
     Backend, Error, Field, HostArray, PlanOptions, Propagator, Region, parameters,
 };
+use temblor_bench::fill::Filler;
+use temblor_bench::matrix::SEED;
+use temblor_bench::results::Start;
 use temblor_bench::search::{Candidate, Space, Timer};
 use temblor_physics::{Axis, Grid, WaveProblem};
 
@@ -222,20 +222,10 @@ fn filled(
     let options =
         PlanOptions::new(0, 0).variant(&candidate.variant).parameters(candidate.parameters.clone());
     let mut plan = backend.propagator(problem, &options)?;
-    let shape = problem.grid.shape;
-    let slab = (4_000_000 / (shape[1] * shape[2])).clamp(1, shape[0]);
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
-    let size = (slab, shape[1], shape[2]);
-    let wave = Array3::from_shape_simple_fn(size, || rng.random_range(-1.0_f64..1.0));
-    let speed = Array3::from_shape_simple_fn(size, || speed * rng.random_range(0.5_f64..1.0));
-    for first in (0..shape[0]).step_by(slab) {
-        let count = slab.min(shape[0] - first);
-        let region = Region::slab(shape, first, count);
-        let part = ndarray::s![..count, .., ..];
-        plan.upload(Field::WaveSpeed, region, speed.slice(part).into())?;
-        plan.upload(Field::Pressure, region, wave.slice(part).into())?;
-        plan.upload(Field::PressurePrevious, region, wave.slice(part).into())?;
-    }
+    let (start, shape) = (Start::Random, problem.grid.shape);
+    let filler = Filler { start, shape, vmax: speed, seed: SEED, moving: false };
+    filler.wave_speed(plan.as_mut())?;
+    filler.pressure(plan.as_mut())?;
     Ok(plan)
 }
 
