@@ -2,7 +2,8 @@
 //!
 //! A backend makes *plans*, as an FFT library does: decide once, run many steps. The plan owns its
 //! fields in the vendor's layout and decides launches, passes and fusion; the solver says how many
-//! steps to advance. Everything that a solver may ask stands in [`Backend`] and [`Propagator`].
+//! steps to advance. Everything that a solver may ask stands in [`Backend`], [`Propagator`] and, for
+//! patch kernels, [`PatchKernel`].
 //!
 //! # Laws
 //! - `advance(a)` then `advance(b)` gives bit for bit what `advance(a + b)` gives.
@@ -17,6 +18,7 @@ pub mod device;
 pub mod error;
 pub mod fields;
 pub mod parameters;
+pub mod patch;
 pub mod plan;
 pub mod roofs;
 pub mod state;
@@ -27,6 +29,7 @@ pub use device::{Capabilities, DeviceInfo};
 pub use error::{Error, Result};
 pub use fields::{ElementType, Field, HostArray, HostView, HostViewMut, Region};
 pub use parameters::{Parameter, Parameters};
+pub use patch::{Beyond, Cell, PatchFault, PatchKernel, PatchOptions, PatchReport, PatchSet};
 pub use plan::{
     Backend, Footprint, FootprintItem, Health, KernelKind, KernelTime, PlanOptions, Propagator,
     Ticket, Variant,

@@ -3,8 +3,10 @@
 use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize};
+use temblor_patch::Kernel;
 use temblor_physics::WaveProblem;
 
+use crate::patch::{self, PatchKernel, PatchOptions};
 use crate::tuning::Choice;
 use crate::{
     Capabilities, DeviceInfo, Error, Field, HostArray, HostView, HostViewMut, Nominal, Parameter,
@@ -243,6 +245,28 @@ pub trait Backend: Send + Sync {
     fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
         let what = format!("measuring operations per second ({samples} samples)");
         Err(Error::Unsupported { backend: self.device().backend.clone(), what })
+    }
+
+    /// Schedules of a patch kernel, preferred first.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] where the backend has no patch kernels or cannot take this one.
+    fn patch_schedules(&self, kernel: &Kernel) -> Result<Vec<String>> {
+        Err(patch::none(&self.device().backend, kernel))
+    }
+
+    /// Makes a patch kernel.
+    ///
+    /// # Errors
+    /// [`crate::Error::Unsupported`] as for [`Backend::patch_schedules`], and for an unknown schedule;
+    /// [`crate::Error::Driver`] where a compiler or a driver fails.
+    fn patch_kernel(
+        &self,
+        kernel: &Kernel,
+        options: &PatchOptions,
+    ) -> Result<Box<dyn PatchKernel>> {
+        let _ = options;
+        Err(patch::none(&self.device().backend, kernel))
     }
 
     /// What [`Backend::propagator`] would allocate.
