@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod c;
+pub mod emit;
 pub mod error;
 pub mod graph;
 pub mod kernel;
