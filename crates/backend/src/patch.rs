@@ -11,6 +11,7 @@
 //!   counting as equal.
 //! - Halo values that no stage reads, corners above all, have no influence.
 
+pub use temblor_patch::Cell;
 use temblor_patch::Kernel;
 
 use crate::error::{Error, Result};
@@ -65,25 +66,12 @@ pub struct PatchReport {
     pub bytes: f64,
 }
 
-/// Where a patch is and how far it steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cell {
-    /// Centre, m.
-    pub centre: [f64; 3],
-    /// Width of the whole patch per axis, m.
-    pub size: [f64; 3],
-    /// Time at the start, s.
-    pub time: f64,
-    /// Step, s; kernels that give a rate ignore it.
-    pub time_step: f64,
-}
-
 /// A patch kernel on a device.
 pub trait PatchKernel: Send {
     /// What was made.
     fn report(&self) -> &PatchReport;
 
-    /// Sets the real parameters of the physics: all its parameters in order, `int` ones unchanged.
+    /// Sets the parameters: all of [`Kernel::parameters`] in order, `int` and frozen ones unchanged.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a wrong number, or another value for a parameter that is fixed.

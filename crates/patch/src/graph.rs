@@ -41,7 +41,8 @@ pub enum Coordinate {
 pub enum Leaf {
     /// Argument of a function, by its place; only in a [`Function`].
     Argument(u16),
-    /// Real parameter of the physics, by its place.
+    /// Parameter, by its place: of the physics in a [`Function`], of [`crate::Kernel::parameters`] in
+    /// a kernel.
     Parameter(u16),
     /// An unknown of a block, axes (x, y, z).
     Load {

@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use crate::graph::{BlockId, Flops, Graph, Leaf, Node, Value};
-use crate::physics::{Physics, Term};
+use crate::physics::{Parameter, Physics, Term};
 
 /// Block of the input patch, halo included.
 pub const INPUT: BlockId = BlockId(0);
 
-/// Block of the result.
+/// Block of the result. Stages may read what an earlier one wrote there, as of any other block.
 pub const OUTPUT: BlockId = BlockId(1);
 
 /// What the output of a kernel is.
@@ -47,6 +47,12 @@ impl Shape {
     #[must_use]
     pub const fn width(&self) -> usize {
         self.unknowns as usize + self.auxiliary as usize
+    }
+
+    /// Voxels along an axis, halo apart: p, or 1 beyond the dimension.
+    #[must_use]
+    pub const fn cells_along(&self, axis: usize) -> u16 {
+        if axis < self.dimensions as usize { self.cells } else { 1 }
     }
 
     /// Values per voxel of the output.
@@ -172,8 +178,14 @@ pub struct Kernel {
     pub name: String,
     /// Sizes.
     pub shape: Shape,
-    /// Physics; its real parameters reach the kernel as an array at run time.
+    /// Physics.
     pub physics: Arc<Physics>,
+    /// Parameters that reach the kernel as an array at run time, those of the physics and then those
+    /// of the scheme; [`Leaf::Parameter`] is a place in this list. Defaults of `int` ones are the
+    /// values chosen.
+    pub parameters: Vec<Parameter>,
+    /// Real parameters that are built in as numbers: place and value.
+    pub frozen: Vec<(u16, f64)>,
     /// Values chosen for the `int` parameters.
     pub integers: Vec<(String, i64)>,
     /// Matrices.
@@ -186,6 +198,8 @@ pub struct Kernel {
     pub stages: Vec<Stage>,
     /// Whether the largest eigenvalue of every patch is computed.
     pub speeds: bool,
+    /// Whether the stages apply the physics' `post` to the new state, so that a driver need not.
+    pub post: bool,
 }
 
 impl Kernel {

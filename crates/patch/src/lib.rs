@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod c;
+pub mod cell;
 pub mod emit;
 pub mod error;
 pub mod graph;
@@ -18,6 +19,7 @@ pub mod physics;
 #[doc(hidden)]
 pub mod sample;
 
+pub use cell::Cell;
 pub use error::{Error, Result};
 pub use kernel::{Kernel, Output, Shape};
 pub use physics::{Physics, Term};

@@ -98,6 +98,8 @@ pub fn euler_rusanov(dimensions: u8, cells: u16, fused: bool) -> Kernel {
             auxiliary: 0,
             output: Output::Step,
         },
+        parameters: physics.parameters.clone(),
+        frozen: Vec::new(),
         physics: Arc::new(physics),
         integers: Vec::new(),
         matrices: Vec::new(),
@@ -105,6 +107,7 @@ pub fn euler_rusanov(dimensions: u8, cells: u16, fused: bool) -> Kernel {
         graph,
         stages,
         speeds: true,
+        post: false,
     }
 }
 
