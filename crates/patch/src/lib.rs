@@ -15,6 +15,7 @@ pub mod emit;
 pub mod error;
 pub mod graph;
 pub mod kernel;
+pub mod library;
 pub mod physics;
 #[doc(hidden)]
 pub mod sample;

@@ -18,9 +18,9 @@ use crate::graph::Function;
 /// A function of the physics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Term {
-    /// `void flux(Q, n, ..., F[N])`: F_n(Q).
+    /// `void flux(Q, n, ..., F[N])`: the flux along n of `Q`.
     Flux,
-    /// `void ncp(Q, dQ, n, ..., B[N])`: B_n(Q) dQ, `dQ` (N + M) a difference or a derivative along n.
+    /// `void ncp(Q, dQ, n, ..., B[N])`: `B_n(Q) dQ`, `dQ` (N + M) a difference or a derivative along n.
     Ncp,
     /// `void source(Q, ..., S[N])`: S(Q).
     Source,

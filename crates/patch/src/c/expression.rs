@@ -1,0 +1,529 @@
+//! Expressions: precedence, types and conversions as in C99.
+
+use super::ast::{Argument, Base, Expr, Formal, Kind, Op, Outcome, Place, Scalar, fault};
+use super::lex::Token;
+use super::parse::Parser;
+use crate::graph::{Binary, Unary};
+
+/// Binary operators by level, the loosest first; a swapped one exchanges its operands.
+const LEVELS: [&[(&str, Op, bool)]; 8] = [
+    &[("|", Op::BitOr, false)],
+    &[("^", Op::BitXor, false)],
+    &[("&", Op::BitAnd, false)],
+    &[("==", Op::Equal, false), ("!=", Op::NotEqual, false)],
+    &[
+        ("<", Op::Less, false),
+        ("<=", Op::LessEqual, false),
+        (">", Op::Less, true),
+        (">=", Op::LessEqual, true),
+    ],
+    &[("<<", Op::Left, false), (">>", Op::Right, false)],
+    &[("+", Op::Add, false), ("-", Op::Subtract, false)],
+    &[("*", Op::Multiply, false), ("/", Op::Divide, false), ("%", Op::Remainder, false)],
+];
+
+/// Functions of `math.h` of one number.
+const UNARY: [(&str, Unary); 13] = [
+    ("fabs", Unary::Absolute),
+    ("sqrt", Unary::SquareRoot),
+    ("cbrt", Unary::CubeRoot),
+    ("exp", Unary::Exponential),
+    ("log", Unary::Logarithm),
+    ("sin", Unary::Sine),
+    ("cos", Unary::Cosine),
+    ("tan", Unary::Tangent),
+    ("atan", Unary::ArcTangent),
+    ("sinh", Unary::HyperbolicSine),
+    ("cosh", Unary::HyperbolicCosine),
+    ("tanh", Unary::HyperbolicTangent),
+    ("floor", Unary::Floor),
+];
+
+/// Functions of `math.h` of two numbers.
+const BINARY: [(&str, Binary); 4] = [
+    ("pow", Binary::Power),
+    ("fmin", Binary::Minimum),
+    ("fmax", Binary::Maximum),
+    ("atan2", Binary::ArcTangent2),
+];
+
+/// Functions that look usable and are not, with what to write instead.
+const OTHER_FUNCTIONS: [(&str, &str); 14] = [
+    ("abs", "write fabs, or i < 0 ? -i : i"),
+    ("malloc", "write an array of constant size"),
+    ("calloc", "write an array of constant size"),
+    ("free", "write an array of constant size"),
+    ("printf", "return the number as a result instead"),
+    ("fprintf", "return the number as a result instead"),
+    ("exit", "return a result on every path"),
+    ("assert", "remove it"),
+    ("memcpy", "write a loop"),
+    ("memset", "write a loop"),
+    ("exp2", "write pow(2.0, x)"),
+    ("log10", "write log(x) / log(10.0)"),
+    ("hypot", "write sqrt(x * x + y * y)"),
+    ("sizeof", "write the number"),
+];
+
+/// An operand as type `ty`.
+pub(super) fn convert(expr: Expr, ty: Scalar) -> Expr {
+    if expr.ty == ty {
+        return expr;
+    }
+    let line = expr.line;
+    Expr { kind: Kind::Convert(Box::new(expr)), ty, line }
+}
+
+/// `a op b` with the conversions of C.
+pub(super) fn combine(op: Op, a: Expr, b: Expr, line: u32) -> Outcome<Expr> {
+    let ty =
+        if a.ty == Scalar::Double || b.ty == Scalar::Double { Scalar::Double } else { Scalar::Int };
+    if op.integral() && ty == Scalar::Double {
+        let remedy = "this operator takes integers: convert with (int) what is known at build";
+        return fault(
+            line,
+            if op == Op::Remainder {
+                "`%` takes integers: write a - b * floor(a / b)"
+            } else {
+                remedy
+            },
+        );
+    }
+    let kind = Kind::Binary(op, Box::new([convert(a, ty), convert(b, ty)]));
+    let ty = if op.compares() { Scalar::Int } else { ty };
+    Ok(Expr { kind, ty, line })
+}
+
+impl Parser {
+    /// An expression without commas and assignments.
+    pub(super) fn conditional(&mut self) -> Outcome<Expr> {
+        let condition = self.either()?;
+        let line = self.line();
+        if !self.take("?") {
+            return Ok(condition);
+        }
+        let a = self.conditional()?;
+        self.expect(":")?;
+        let b = self.conditional()?;
+        let ty = if a.ty == b.ty { a.ty } else { Scalar::Double };
+        let parts = [condition, convert(a, ty), convert(b, ty)];
+        Ok(Expr { kind: Kind::Choose(Box::new(parts)), ty, line })
+    }
+
+    fn either(&mut self) -> Outcome<Expr> {
+        let mut left = self.both()?;
+        while self.is("||") {
+            let line = self.line();
+            self.next();
+            let sides = Box::new([left, self.both()?]);
+            left = Expr { kind: Kind::Or(sides), ty: Scalar::Int, line };
+        }
+        Ok(left)
+    }
+
+    fn both(&mut self) -> Outcome<Expr> {
+        let mut left = self.level(0)?;
+        while self.is("&&") {
+            let line = self.line();
+            self.next();
+            let sides = Box::new([left, self.level(0)?]);
+            left = Expr { kind: Kind::And(sides), ty: Scalar::Int, line };
+        }
+        Ok(left)
+    }
+
+    fn level(&mut self, level: usize) -> Outcome<Expr> {
+        if level == LEVELS.len() {
+            return self.unary();
+        }
+        let mut left = self.level(level + 1)?;
+        while let Some(&(_, op, swapped)) = LEVELS[level].iter().find(|(sign, ..)| self.is(sign)) {
+            let line = self.line();
+            self.next();
+            let right = self.level(level + 1)?;
+            let (a, b) = if swapped { (right, left) } else { (left, right) };
+            left = combine(op, a, b, line)?;
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Outcome<Expr> {
+        let line = self.line();
+        if self.take("-") {
+            let a = self.unary()?;
+            let ty = a.ty;
+            let kind = match a.kind {
+                Kind::Int(number) => Kind::Int(-number),
+                Kind::Real(number) => Kind::Real(-number),
+                _ => Kind::Negate(Box::new(a)),
+            };
+            return Ok(Expr { kind, ty, line });
+        }
+        if self.take("+") {
+            return self.unary();
+        }
+        if self.take("!") {
+            let a = self.unary()?;
+            return Ok(Expr { kind: Kind::Not(Box::new(a)), ty: Scalar::Int, line });
+        }
+        if self.take("~") {
+            let a = self.unary()?;
+            if a.ty == Scalar::Double {
+                return fault(line, "`~` takes an integer: use an int");
+            }
+            return Ok(Expr { kind: Kind::Complement(Box::new(a)), ty: Scalar::Int, line });
+        }
+        if self.is("++") || self.is("--") {
+            return fault(line, "`++` and `--` inside an expression: write a statement of its own");
+        }
+        if self.is("&") {
+            return fault(line, "an address outside the arguments of a call: write the element");
+        }
+        if self.is("*") {
+            let place = self.place()?;
+            return self.load(place);
+        }
+        let cast = matches!(self.ahead(1), Token::Name(name) if name == "int" || name == "double")
+            && matches!(self.ahead(2), Token::Sign(")"));
+        if self.is("(") && cast {
+            self.next();
+            let ty = self.scalar("a conversion")?;
+            self.expect(")")?;
+            return Ok(convert(self.unary()?, ty));
+        }
+        self.primary()
+    }
+
+    fn primary(&mut self) -> Outcome<Expr> {
+        let line = self.line();
+        match self.peek().clone() {
+            Token::Int(number) => {
+                self.next();
+                if i32::try_from(number).is_err() {
+                    return fault(line, format!("{number} does not fit an int: write {number}.0"));
+                }
+                Ok(Expr { kind: Kind::Int(number), ty: Scalar::Int, line })
+            }
+            Token::Real(number) => {
+                self.next();
+                Ok(Expr { kind: Kind::Real(number), ty: Scalar::Double, line })
+            }
+            Token::Sign("(") => {
+                // `(*out)[i]` and `(*out)` are places in parentheses.
+                if matches!(self.ahead(1), Token::Sign("*")) {
+                    let place = self.place()?;
+                    return self.load(place);
+                }
+                self.next();
+                let inner = self.conditional()?;
+                if self.is("=") {
+                    return fault(line, "an assignment inside an expression: write it before");
+                }
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Token::Name(name) => {
+                if matches!(self.ahead(1), Token::Sign("(")) {
+                    return self.called(&name);
+                }
+                if self.parameters.as_deref() == Some(&*name) {
+                    return self.parameter();
+                }
+                if self.find(&name).is_none()
+                    && let Some(&number) = self.enumerators.get(&name)
+                {
+                    self.next();
+                    return Ok(Expr { kind: Kind::Int(number), ty: Scalar::Int, line });
+                }
+                let place = self.place()?;
+                self.load(place)
+            }
+            other => fault(line, format!("{} where a value is expected", other.show())),
+        }
+    }
+
+    /// `P->name` or `P.name`.
+    fn parameter(&mut self) -> Outcome<Expr> {
+        let line = self.line();
+        let pointer = self.name("the parameters")?;
+        if !(self.take("->") || self.take(".")) {
+            return fault(line, format!("{pointer} is the parameters: write {pointer}->name"));
+        }
+        let name = self.name("a member")?;
+        match self.member(&name) {
+            Some(place) => {
+                let ty = self.unit.members[place].ty;
+                Ok(Expr { kind: Kind::Member(place), ty, line })
+            }
+            None => {
+                let known: Vec<&str> =
+                    self.unit.members.iter().map(|member| &*member.name).collect();
+                fault(line, format!("parameters has no member {name}: it has {}", known.join(", ")))
+            }
+        }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<Base> {
+        let local = self.scopes.iter().rev().find_map(|scope| scope.get(name));
+        match local {
+            Some(&place) => Some(Base::Local(place)),
+            None => self.globals.get(name).map(|&place| Base::Global(place)),
+        }
+    }
+
+    /// Name, type and sizes of a variable.
+    pub(super) fn about(&self, base: Base) -> (&str, Scalar, &[usize]) {
+        match base {
+            Base::Local(place) => {
+                let variable = &self.variables[place];
+                (&variable.name, variable.ty, &variable.dims)
+            }
+            Base::Global(place) => {
+                let global = &self.unit.globals[place];
+                (&global.name, global.ty, &global.dims)
+            }
+        }
+    }
+
+    fn base(&mut self) -> Outcome<Base> {
+        let line = self.line();
+        let name = self.name("a variable")?;
+        match self.find(&name) {
+            Some(base) => Ok(base),
+            None if self.is("(") => fault(line, format!("{name} cannot be called here")),
+            None => fault(line, format!("{name} is not declared: declare it before this line")),
+        }
+    }
+
+    /// `[i][j]...`
+    fn indices(&mut self) -> Outcome<Vec<Expr>> {
+        let mut indices = Vec::new();
+        while self.take("[") {
+            let index = self.conditional()?;
+            if index.ty != Scalar::Int {
+                return fault(index.line, "an index is a double: write an int known at build");
+            }
+            self.expect("]")?;
+            indices.push(index);
+        }
+        Ok(indices)
+    }
+
+    /// A number in memory: `x`, `a[i][j]`, `*p`, `(*p)`.
+    pub(super) fn place(&mut self) -> Outcome<Place> {
+        let line = self.line();
+        if self.is("(") || self.is("*") {
+            let parenthesis = self.take("(");
+            if !self.take("*") {
+                return fault(line, "an assignment starts with a name: drop the parentheses");
+            }
+            let base = self.base()?;
+            let indices = self.indices()?;
+            if parenthesis {
+                self.expect(")")?;
+            }
+            let (name, _, dims) = self.about(base);
+            if dims.len() != indices.len() + 1 {
+                return fault(
+                    line,
+                    format!("`*{name}` is no number: write {name} with its indices"),
+                );
+            }
+            let mut indices = indices;
+            indices.push(Expr { kind: Kind::Int(0), ty: Scalar::Int, line });
+            return Ok(Place { base, indices, line });
+        }
+        let base = self.base()?;
+        let indices = self.indices()?;
+        let (name, _, dims) = self.about(base);
+        if dims.len() != indices.len() {
+            let (name, want, got) = (name.to_owned(), dims.len(), indices.len());
+            return fault(
+                line,
+                format!("{name} has {want} dimensions and {got} indices: write a number of it"),
+            );
+        }
+        Ok(Place { base, indices, line })
+    }
+
+    fn load(&self, place: Place) -> Outcome<Expr> {
+        let (_, ty, _) = self.about(place.base);
+        let line = place.line;
+        Ok(Expr { kind: Kind::Load(place), ty, line })
+    }
+
+    /// A call that gives a value.
+    fn called(&mut self, name: &str) -> Outcome<Expr> {
+        let line = self.line();
+        if let Some(&(_, function)) = UNARY.iter().find(|(known, _)| *known == name) {
+            let [a] = self.numbers(name)?;
+            return Ok(Expr {
+                kind: Kind::Function(function, Box::new(a)),
+                ty: Scalar::Double,
+                line,
+            });
+        }
+        if let Some(&(_, function)) = BINARY.iter().find(|(known, _)| *known == name) {
+            let sides = Box::new(self.numbers(name)?);
+            return Ok(Expr { kind: Kind::Function2(function, sides), ty: Scalar::Double, line });
+        }
+        let (function, arguments) = self.call()?;
+        match self.unit.functions[function].result {
+            Some(ty) => Ok(Expr { kind: Kind::Call(function, arguments), ty, line }),
+            None => fault(line, format!("{name} is void: call it in a statement of its own")),
+        }
+    }
+
+    /// Arguments of a function of `math.h`.
+    fn numbers<const N: usize>(&mut self, name: &str) -> Outcome<[Expr; N]> {
+        let line = self.line();
+        self.next();
+        self.expect("(")?;
+        let mut all = Vec::new();
+        while !self.is(")") {
+            all.push(convert(self.conditional()?, Scalar::Double));
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        let got = all.len();
+        match <[Expr; N]>::try_from(all) {
+            Ok(all) => Ok(all),
+            Err(_) => fault(line, format!("{name} takes {N} arguments, not {got}")),
+        }
+    }
+
+    /// A call of a function of the text: its place and what it is given.
+    pub(super) fn call(&mut self) -> Outcome<(usize, Vec<Argument>)> {
+        let line = self.line();
+        let name = self.name("a function")?;
+        let Some(&place) = self.functions.get(&name) else {
+            if self.current.as_ref().is_some_and(|(current, _)| *current == name) {
+                return fault(line, format!("{name} calls itself: write a loop"));
+            }
+            if let Some((_, remedy)) = OTHER_FUNCTIONS.iter().find(|(known, _)| *known == name) {
+                return fault(line, format!("{name} is not in the subset: {remedy}"));
+            }
+            return fault(
+                line,
+                format!(
+                    "{name} is not defined above this line: define it before its first call; of \
+                     math.h the subset has fabs sqrt cbrt exp log sin cos tan atan atan2 sinh cosh \
+                     tanh floor pow fmin fmax"
+                ),
+            );
+        };
+        self.expect("(")?;
+        let callee = &self.unit.functions[place];
+        let formals: Vec<(Option<super::ast::Variable>, String)> = callee
+            .formals
+            .iter()
+            .map(|formal| match formal {
+                Formal::Variable(variable) => {
+                    let variable = callee.variables[*variable].clone();
+                    let name = variable.name.clone();
+                    (Some(variable), name)
+                }
+                Formal::Parameters { name, .. } => (None, name.clone()),
+            })
+            .collect();
+        let mut arguments = Vec::new();
+        while !self.is(")") {
+            let line = self.line();
+            let Some((formal, called)) = formals.get(arguments.len()) else {
+                return fault(line, format!("{name} takes {} arguments", formals.len()));
+            };
+            arguments.push(match formal {
+                None => {
+                    let given = self.name("the parameters")?;
+                    if self.parameters.as_deref() != Some(&*given) {
+                        return fault(
+                            line,
+                            format!("{called} of {name} is the parameters: pass P"),
+                        );
+                    }
+                    Argument::Parameters
+                }
+                Some(variable) if variable.pointer => self.array(variable, &name)?,
+                Some(variable) => Argument::Value(convert(self.conditional()?, variable.ty)),
+            });
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        if arguments.len() != formals.len() {
+            return fault(
+                line,
+                format!("{name} takes {} arguments, not {}", formals.len(), arguments.len()),
+            );
+        }
+        Ok((place, arguments))
+    }
+
+    /// `a`, `a[i]`, `&a[i]`, `&x`, `a + i` for a pointer.
+    fn array(&mut self, formal: &super::ast::Variable, function: &str) -> Outcome<Argument> {
+        let line = self.line();
+        let address = self.take("&");
+        if !matches!(self.peek(), Token::Name(_)) {
+            return fault(
+                line,
+                format!("{} of {function} is an array: pass an array, a row or &a[i]", formal.name),
+            );
+        }
+        let base = self.base()?;
+        let mut indices = self.indices()?;
+        let mut offset = None;
+        if address {
+            offset = indices.pop();
+        } else if self.take("+") {
+            let by = self.level(6)?;
+            if by.ty != Scalar::Int {
+                return fault(line, "an offset is a double: write an int known at build");
+            }
+            offset = Some(by);
+        }
+        let (name, ty, dims) = self.about(base);
+        let name = name.to_owned();
+        let rest = dims.get(indices.len()..).unwrap_or_default();
+        // A number by its address is an array of one.
+        let scalar = address && offset.is_none() && dims.is_empty();
+        if (rest.is_empty() && !scalar) || (address && offset.is_none() && !scalar) {
+            return fault(
+                line,
+                format!("{} of {function} is an array: pass an array, a row or &a[i]", formal.name),
+            );
+        }
+        if rest.get(1..).unwrap_or_default() != &formal.dims[1..] {
+            return fault(
+                line,
+                format!(
+                    "{name} and {} of {function} differ in dimensions: pass an array of the same \
+                     row sizes",
+                    formal.name
+                ),
+            );
+        }
+        if ty != formal.ty {
+            return fault(
+                line,
+                format!("{name} holds {}, {function} takes {}", ty.name(), formal.ty.name()),
+            );
+        }
+        let constant = match base {
+            Base::Local(place) => self.variables[place].constant,
+            Base::Global(_) => true,
+        };
+        if constant && !formal.constant {
+            return fault(
+                line,
+                format!(
+                    "{name} is const and {} of {function} is not: add const to {}, or pass a copy",
+                    formal.name, formal.name
+                ),
+            );
+        }
+        Ok(Argument::Array { base, indices, offset, line })
+    }
+}

@@ -1,0 +1,33 @@
+//! Physics that ship with the package, as C texts.
+
+use crate::error::{Error, Result};
+use crate::physics::Physics;
+
+/// Name and text of each.
+const SHIPPED: [(&str, &str); 1] = [("euler", include_str!("../../../csrc/physics/euler.c"))];
+
+/// Names and C texts of the physics that ship.
+#[must_use]
+pub fn shipped() -> &'static [(&'static str, &'static str)] {
+    &SHIPPED
+}
+
+impl Physics {
+    /// The physics that ships under a name.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] with the names that there are.
+    pub fn shipped(name: &str) -> Result<Self> {
+        match SHIPPED.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => Self::from_c(&format!("{name}.c"), text),
+            None => {
+                let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+                Err(Error::Mismatch(format!(
+                    "no physics called {name} ships: there are {}; a file of your own is given by \
+                     its path",
+                    names.join(", ")
+                )))
+            }
+        }
+    }
+}
