@@ -1,6 +1,6 @@
 //! A kernel language for hyperbolic PDEs on patches, `Q_t + div F(Q) + B(Q) grad Q = S(Q)`.
 //!
-//! The numerics are written once as a [`scheme`](crate::kernel), whatever the dimension and the size
+//! The numerics are written once as a [`scheme`], whatever the dimension and the size
 //! of a patch; the physics is plain C ([`physics`]), one text for every target. Both become one
 //! [`graph`], which passes lower to a [`kernel`] and emitters print.
 //!
@@ -14,13 +14,23 @@ pub mod cell;
 pub mod emit;
 pub mod error;
 pub mod graph;
+pub mod interpret;
 pub mod kernel;
 pub mod library;
+pub mod lower;
+pub mod matrix;
 pub mod physics;
+pub mod ranges;
 #[doc(hidden)]
 pub mod sample;
+pub mod scheme;
+pub mod shipped;
+pub mod text;
 
 pub use cell::Cell;
 pub use error::{Error, Result};
+pub use interpret::interpret;
 pub use kernel::{Kernel, Output, Shape};
+pub use lower::{Plan, Request, lower};
 pub use physics::{Physics, Term};
+pub use scheme::Scheme;
