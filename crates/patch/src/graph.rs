@@ -442,6 +442,9 @@ impl Graph {
 
     /// Adds the nodes of `from` that `outputs` need, with its leaves replaced by what `leaf` gives;
     /// the outputs' values here.
+    ///
+    /// # Panics
+    /// Never: operands come before what needs them.
     pub fn graft(
         &mut self,
         from: &Graph,

@@ -38,7 +38,10 @@ pub fn euler_rusanov(dimensions: u8, cells: u16, fused: bool) -> Kernel {
             faces.push(face(&mut graph, axis, shifts(0), shifts(1)));
         }
         let mut step = {
-            let (dt, dx) = (graph.leaf(Leaf::TimeStep), graph.leaf(Leaf::Spacing(axis as u8)));
+            let (dt, dx) = (
+                graph.leaf(Leaf::TimeStep),
+                graph.leaf(Leaf::Spacing(u8::try_from(axis).expect("an axis"))),
+            );
             let ratio = graph.divide(dt, dx);
             (0..5)
                 .map(|u| {
