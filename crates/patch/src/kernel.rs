@@ -157,7 +157,8 @@ pub struct Stage {
     pub high: [i16; 3],
     /// What is written.
     pub writes: Vec<Write>,
-    /// A value whose maximum over the range (and over stages) is the patch's largest eigenvalue.
+    /// A value whose maximum over the range (and over stages) is the patch's largest eigenvalue; what
+    /// is NaN does not count, and none at all gives -infinity.
     pub maximum: Option<Value>,
     /// Set where the stage does nothing but call a term, for emissions that keep calls.
     pub call: Option<Call>,

@@ -2,8 +2,8 @@
 //!
 //! Gauss-Lobatto matrices take the p voxels of a patch as the p Gauss-Lobatto nodes of one element, in
 //! units of a voxel: divide by `dx(n)`. With weights w, derivative matrix D and half an element's width
-//! J = p / 2: derivative D / J; stiffness w_j D_ji / (w_i J); lifting -1 / (w_0 J) from the face below
-//! the patch, 1 / (w_(p-1) J) from the one above (Kopriva and Gassner 2010,
+//! J = p / 2: derivative `D / J`; stiffness `w_j D_ji / (w_i J)`; lifting `-1 / (w_0 J)` from the face
+//! below the patch, `1 / (w_(p-1) J)` from the one above (Kopriva and Gassner 2010,
 //! doi:10.1007/s10915-010-9372-3).
 
 use crate::kernel::Matrix;
@@ -73,9 +73,7 @@ impl Generator {
             _ if p < 2 => {
                 return Err(format!("matrix {name} needs patches of at least 2 voxels per axis"));
             }
-            Self::GaussLobattoDerivative => {
-                scaled(p, |rule, row, column| rule.derivative(row, column))
-            }
+            Self::GaussLobattoDerivative => scaled(p, GaussLobatto::derivative),
             Self::GaussLobattoStiffness => scaled(p, |rule, row, column| {
                 rule.weights[column] * rule.derivative(column, row) / rule.weights[row]
             }),
