@@ -1,6 +1,6 @@
 //! Expressions: precedence, types and conversions as in C99.
 
-use super::ast::{Argument, Base, Expr, Formal, Kind, Op, Outcome, Place, Scalar, fault};
+use super::ast::{Base, Expr, Kind, Op, Outcome, Place, Scalar, fault};
 use super::lex::Token;
 use super::parse::Parser;
 use crate::graph::{Binary, Unary};
@@ -45,24 +45,6 @@ const BINARY: [(&str, Binary); 4] = [
     ("fmin", Binary::Minimum),
     ("fmax", Binary::Maximum),
     ("atan2", Binary::ArcTangent2),
-];
-
-/// Functions that look usable and are not, with what to write instead.
-const OTHER_FUNCTIONS: [(&str, &str); 14] = [
-    ("abs", "write fabs, or i < 0 ? -i : i"),
-    ("malloc", "write an array of constant size"),
-    ("calloc", "write an array of constant size"),
-    ("free", "write an array of constant size"),
-    ("printf", "return the number as a result instead"),
-    ("fprintf", "return the number as a result instead"),
-    ("exit", "return a result on every path"),
-    ("assert", "remove it"),
-    ("memcpy", "write a loop"),
-    ("memset", "write a loop"),
-    ("exp2", "write pow(2.0, x)"),
-    ("log10", "write log(x) / log(10.0)"),
-    ("hypot", "write sqrt(x * x + y * y)"),
-    ("sizeof", "write the number"),
 ];
 
 /// An operand as type `ty`.
@@ -132,7 +114,7 @@ impl Parser {
         Ok(left)
     }
 
-    fn level(&mut self, level: usize) -> Outcome<Expr> {
+    pub(super) fn level(&mut self, level: usize) -> Outcome<Expr> {
         if level == LEVELS.len() {
             return self.unary();
         }
@@ -285,7 +267,7 @@ impl Parser {
         }
     }
 
-    fn base(&mut self) -> Outcome<Base> {
+    pub(super) fn base(&mut self) -> Outcome<Base> {
         let line = self.line();
         let name = self.name("a variable")?;
         match self.find(&name) {
@@ -296,7 +278,7 @@ impl Parser {
     }
 
     /// `[i][j]...`
-    fn indices(&mut self) -> Outcome<Vec<Expr>> {
+    pub(super) fn indices(&mut self) -> Outcome<Vec<Expr>> {
         let mut indices = Vec::new();
         while self.take("[") {
             let index = self.conditional()?;
@@ -392,138 +374,5 @@ impl Parser {
             Ok(all) => Ok(all),
             Err(_) => fault(line, format!("{name} takes {N} arguments, not {got}")),
         }
-    }
-
-    /// A call of a function of the text: its place and what it is given.
-    pub(super) fn call(&mut self) -> Outcome<(usize, Vec<Argument>)> {
-        let line = self.line();
-        let name = self.name("a function")?;
-        let Some(&place) = self.functions.get(&name) else {
-            if self.current.as_ref().is_some_and(|(current, _)| *current == name) {
-                return fault(line, format!("{name} calls itself: write a loop"));
-            }
-            if let Some((_, remedy)) = OTHER_FUNCTIONS.iter().find(|(known, _)| *known == name) {
-                return fault(line, format!("{name} is not in the subset: {remedy}"));
-            }
-            return fault(
-                line,
-                format!(
-                    "{name} is not defined above this line: define it before its first call; of \
-                     math.h the subset has fabs sqrt cbrt exp log sin cos tan atan atan2 sinh cosh \
-                     tanh floor pow fmin fmax"
-                ),
-            );
-        };
-        self.expect("(")?;
-        let callee = &self.unit.functions[place];
-        let formals: Vec<(Option<super::ast::Variable>, String)> = callee
-            .formals
-            .iter()
-            .map(|formal| match formal {
-                Formal::Variable(variable) => {
-                    let variable = callee.variables[*variable].clone();
-                    let name = variable.name.clone();
-                    (Some(variable), name)
-                }
-                Formal::Parameters { name, .. } => (None, name.clone()),
-            })
-            .collect();
-        let mut arguments = Vec::new();
-        while !self.is(")") {
-            let line = self.line();
-            let Some((formal, called)) = formals.get(arguments.len()) else {
-                return fault(line, format!("{name} takes {} arguments", formals.len()));
-            };
-            arguments.push(match formal {
-                None => {
-                    let given = self.name("the parameters")?;
-                    if self.parameters.as_deref() != Some(&*given) {
-                        return fault(
-                            line,
-                            format!("{called} of {name} is the parameters: pass P"),
-                        );
-                    }
-                    Argument::Parameters
-                }
-                Some(variable) if variable.pointer => self.array(variable, &name)?,
-                Some(variable) => Argument::Value(convert(self.conditional()?, variable.ty)),
-            });
-            if !self.take(",") {
-                break;
-            }
-        }
-        self.expect(")")?;
-        if arguments.len() != formals.len() {
-            return fault(
-                line,
-                format!("{name} takes {} arguments, not {}", formals.len(), arguments.len()),
-            );
-        }
-        Ok((place, arguments))
-    }
-
-    /// `a`, `a[i]`, `&a[i]`, `&x`, `a + i` for a pointer.
-    fn array(&mut self, formal: &super::ast::Variable, function: &str) -> Outcome<Argument> {
-        let line = self.line();
-        let address = self.take("&");
-        if !matches!(self.peek(), Token::Name(_)) {
-            return fault(
-                line,
-                format!("{} of {function} is an array: pass an array, a row or &a[i]", formal.name),
-            );
-        }
-        let base = self.base()?;
-        let mut indices = self.indices()?;
-        let mut offset = None;
-        if address {
-            offset = indices.pop();
-        } else if self.take("+") {
-            let by = self.level(6)?;
-            if by.ty != Scalar::Int {
-                return fault(line, "an offset is a double: write an int known at build");
-            }
-            offset = Some(by);
-        }
-        let (name, ty, dims) = self.about(base);
-        let name = name.to_owned();
-        let rest = dims.get(indices.len()..).unwrap_or_default();
-        // A number by its address is an array of one.
-        let scalar = address && offset.is_none() && dims.is_empty();
-        if (rest.is_empty() && !scalar) || (address && offset.is_none() && !scalar) {
-            return fault(
-                line,
-                format!("{} of {function} is an array: pass an array, a row or &a[i]", formal.name),
-            );
-        }
-        if rest.get(1..).unwrap_or_default() != &formal.dims[1..] {
-            return fault(
-                line,
-                format!(
-                    "{name} and {} of {function} differ in dimensions: pass an array of the same \
-                     row sizes",
-                    formal.name
-                ),
-            );
-        }
-        if ty != formal.ty {
-            return fault(
-                line,
-                format!("{name} holds {}, {function} takes {}", ty.name(), formal.ty.name()),
-            );
-        }
-        let constant = match base {
-            Base::Local(place) => self.variables[place].constant,
-            Base::Global(_) => true,
-        };
-        if constant && !formal.constant {
-            return fault(
-                line,
-                format!(
-                    "{name} is const and {} of {function} is not: add const to {}, or pass a copy",
-                    formal.name, formal.name
-                ),
-            );
-        }
-        Ok(Argument::Array { base, indices, offset, line })
     }
 }

@@ -1,8 +1,10 @@
 //! The C subset: reading, checking, tracing into a graph, and running as it stands.
 
 mod ast;
+mod call;
 mod check;
 mod constant;
+mod declare;
 mod evaluate;
 mod expression;
 mod lex;
@@ -11,6 +13,7 @@ mod parse;
 mod statement;
 mod symbols;
 mod trace;
+mod value;
 
 use std::path::Path;
 

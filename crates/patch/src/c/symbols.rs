@@ -42,6 +42,9 @@ pub(super) struct Memory {
     pub(super) cells: Vec<Symbol>,
     pub(super) globals: Vec<Window>,
     journals: Vec<Journal>,
+    /// Cells of results of the functions at work: what a path that did not return left there does not
+    /// count.
+    pub(super) results: Vec<usize>,
     /// The truth values.
     pub(super) no: Value,
     pub(super) yes: Value,
@@ -61,7 +64,7 @@ impl Memory {
                 });
             }
         }
-        Self { graph, cells, globals, journals: Vec::new(), no, yes }
+        Self { graph, cells, globals, journals: Vec::new(), results: Vec::new(), no, yes }
     }
 
     /// Room for an array with these values.
@@ -107,7 +110,12 @@ impl Memory {
         for at in all {
             let a = then.get(&at).copied().unwrap_or(self.cells[at]);
             let b = other.get(&at).copied().unwrap_or(self.cells[at]);
-            let value = self.choose(condition, a, b);
+            let value = match (a, b) {
+                (Symbol::Unset, given) | (given, Symbol::Unset) if self.results.contains(&at) => {
+                    given
+                }
+                _ => self.choose(condition, a, b),
+            };
             self.write(at, value);
         }
     }
