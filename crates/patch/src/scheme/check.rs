@@ -1,5 +1,6 @@
 //! Rules of a scheme that do not depend on ranges: names, single assignment, widths, directions.
 
+use super::print::{BINARY, UNARY};
 use super::{Action, Expression, INPUT, LARGEST_HALO, OUTPUT, Scheme, Statement};
 use crate::error::{Error, Result};
 use crate::kernel::Output;
@@ -52,6 +53,7 @@ pub(crate) fn check(scheme: &Scheme) -> Result<()> {
             what: format!("the halo is 1 to {LARGEST_HALO} voxels wide"),
         });
     }
+    names(scheme)?;
     if widths(scheme)?[OUTPUT].is_none() {
         return Err(Error::Scheme {
             scheme: scheme.file.clone(),
@@ -61,6 +63,78 @@ pub(crate) fn check(scheme: &Scheme) -> Result<()> {
                 "the output is never assigned: end with `{} = ...`",
                 scheme.blocks[OUTPUT].name
             ),
+        });
+    }
+    Ok(())
+}
+
+/// Words that mean something in a scheme.
+const RESERVED: [&str; 28] = [
+    "scheme",
+    "halo",
+    "input",
+    "output",
+    "step",
+    "rate",
+    "parameter",
+    "matrix",
+    "from",
+    "for",
+    "each",
+    "direction",
+    "n",
+    "p",
+    "at",
+    "faces",
+    "over",
+    "reduce",
+    "if",
+    "has",
+    "else",
+    "dt",
+    "dx",
+    "apply",
+    "sum",
+    "maximum",
+    "evolved",
+    "complete",
+];
+
+/// Names are identifiers, mean one thing and none that the language has.
+fn names(scheme: &Scheme) -> Result<()> {
+    let blocks = scheme.blocks.iter().map(|block| &block.name);
+    let parameters = scheme.parameters.iter().map(|parameter| &parameter.name);
+    let all: Vec<&String> =
+        blocks.chain(parameters).chain(scheme.matrices.iter().map(|matrix| &matrix.name)).collect();
+    let functions = UNARY.iter().map(|(name, _)| *name).chain(BINARY.iter().map(|(name, _)| *name));
+    let taken: Vec<&str> =
+        RESERVED.into_iter().chain(functions).chain(Term::ALL.map(Term::name)).collect();
+    for (place, name) in [&scheme.name].into_iter().chain(all.iter().copied()).enumerate() {
+        let mut letters = name.chars();
+        let identifier = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+            && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let what = if !identifier {
+            format!("`{name}` is no name: use letters, digits and _, a letter first")
+        } else if place == 0 {
+            continue;
+        } else if taken.contains(&name.as_str()) {
+            format!("{name} means something in schemes: take another name")
+        } else if all[..place - 1].contains(&name) {
+            format!("{name} is the name of two things: rename one")
+        } else {
+            continue;
+        };
+        let first = scheme.statements.iter().find(|statement| {
+            matches!(statement.action, Action::Assign { block, .. } if scheme.blocks[block].name == *name)
+        });
+        return Err(match first {
+            Some(statement) => scheme.error(statement, what),
+            None => Error::Scheme {
+                scheme: scheme.file.clone(),
+                line: 1,
+                statement: format!("the header, {name}"),
+                what,
+            },
         });
     }
     Ok(())
@@ -105,9 +179,6 @@ impl Checker<'_> {
                          value a name of its own"
                     ));
                 }
-                if self.scheme.blocks[*block].directional != statement.directional {
-                    return refuse(format!("{name} belongs inside `for each direction`"));
-                }
                 if *faces && !statement.directional {
                     return refuse(
                         "faces have a direction: `at faces` belongs inside `for each direction`"
@@ -137,6 +208,9 @@ impl Checker<'_> {
                             }
                         ));
                     }
+                }
+                if self.scheme.blocks[*block].directional != statement.directional {
+                    return refuse(format!("{name} belongs inside `for each direction`"));
                 }
                 let step = *block == OUTPUT && self.scheme.output == Output::Step;
                 self.widths[*block] = Some(if step { Width::All } else { width });
