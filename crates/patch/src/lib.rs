@@ -11,6 +11,7 @@
 
 mod c;
 pub mod cell;
+pub mod describe;
 pub mod emit;
 pub mod error;
 pub mod graph;
@@ -25,6 +26,7 @@ pub mod ranges;
 pub mod sample;
 pub mod scheme;
 pub mod shipped;
+pub mod stability;
 pub mod text;
 
 pub use cell::Cell;

@@ -20,6 +20,7 @@ use crate::kernel::{Kernel, Shape};
 use crate::physics::{Parameter, Physics};
 use crate::scheme::Scheme;
 
+pub(crate) use resolve::Resolved;
 pub use scratch::{Scratch, scratch};
 
 /// Which blocks of a scheme are stored.
@@ -123,11 +124,27 @@ pub fn lower(scheme: &Scheme, physics: &Arc<Physics>, request: &Request) -> Resu
             }
         }
     }
+    let resolved = resolved(scheme, physics, request)?;
+    stages::kernel(&resolved, physics, request, shape, parameters)
+}
+
+fn resolved(scheme: &Scheme, physics: &Physics, request: &Request) -> Result<Resolved> {
     let mut resolved = resolve::resolve(scheme, physics)?;
     if request.plan == Plan::Unfused {
         hoist::hoist(&mut resolved);
     }
-    stages::kernel(&resolved, physics, request, shape, parameters)
+    Ok(resolved)
+}
+
+/// The statements of a scheme for one physics, directions written out, each with its range; what is
+/// zero for lack of a term is gone.
+///
+/// # Errors
+/// As [`lower`].
+pub fn expanded(scheme: &Scheme, physics: &Physics, request: &Request) -> Result<String> {
+    scheme.check()?;
+    let resolved = resolved(scheme, physics, request)?;
+    crate::describe::expanded(&resolved, usize::from(request.dimensions.clamp(2, 3)))
 }
 
 /// Parameters of the physics, `int` ones as chosen, then those of the scheme.

@@ -8,9 +8,9 @@ use crate::scheme::{Action, Expression, OUTPUT, Scheme, Statement, Width, widths
 
 /// A scheme whose terms the physics has, with the widths of its blocks.
 #[derive(Debug)]
-pub(super) struct Resolved {
-    pub(super) scheme: Scheme,
-    pub(super) widths: Vec<Width>,
+pub(crate) struct Resolved {
+    pub(crate) scheme: Scheme,
+    pub(crate) widths: Vec<Width>,
 }
 
 /// Resolves terms.
@@ -41,6 +41,14 @@ pub(super) fn resolve(scheme: &Scheme, physics: &Physics) -> Result<Resolved> {
 
 fn or_zero(value: Option<Expression>) -> Expression {
     value.unwrap_or(Expression::Number(0.0))
+}
+
+/// The evolved unknowns, without completing them first.
+fn evolved(value: Expression) -> Expression {
+    match value {
+        Expression::Complete(inner) => *inner,
+        other => Expression::Evolved(Box::new(other)),
+    }
 }
 
 struct Resolver<'a> {
@@ -82,7 +90,7 @@ impl Resolver<'_> {
                     )),
                 }
             }
-            Expression::Evolved(a) => self.value(a)?.map(|a| Expression::Evolved(Box::new(a))),
+            Expression::Evolved(a) => self.value(a)?.map(evolved),
             Expression::Complete(a) => {
                 Some(Expression::Complete(Box::new(or_zero(self.value(a)?))))
             }
@@ -100,7 +108,7 @@ impl Resolver<'_> {
                 Term::Flux | Term::Ncp | Term::Source => Ok(None),
                 Term::Post => {
                     let value = self.value(&arguments[0])?;
-                    Ok(value.map(|value| Expression::Evolved(Box::new(value))))
+                    Ok(value.map(evolved))
                 }
                 _ => Err(Error::Mismatch(format!(
                     "scheme {} calls {}, which physics {} ({}) does not define: add the function, or \

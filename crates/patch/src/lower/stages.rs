@@ -12,9 +12,7 @@ use crate::graph::{BlockId, Coordinate, Value};
 use crate::kernel::{self, Block, Call, Kernel, Shape, Stage, Write};
 use crate::physics::{Parameter, Physics, Term};
 use crate::ranges::{self, Margins, Ranges, Unused};
-use crate::scheme::{Action, Expression, OUTPUT, Statement, statement_text};
-
-const AXES: [&str; 3] = ["x", "y", "z"];
+use crate::scheme::{AXES, Action, Expression, OUTPUT, Statement, expanded_text, statement_text};
 
 /// Lowers a resolved scheme.
 pub(super) fn kernel(
@@ -208,12 +206,12 @@ impl Staging<'_> {
         let evolved = usize::from(self.shape.unknowns);
         let all = self.expander.output(values, [Coordinate::Shift(0); 3]);
         let (low, high) = self.interior();
+        let name = self.name(statement, 0);
         let mut stage = |name: String, writes: Vec<Write>, call: Option<Call>| {
             if !writes.is_empty() {
                 self.stages.push(Stage { name, low, high, writes, maximum: None, call });
             }
         };
-        let name = statement_text(&self.resolved.scheme, statement);
         if call.is_some() {
             stage(name, writes(kernel::OUTPUT, 0, &all[..evolved]), call);
             let fixed = writes(kernel::OUTPUT, evolved, &all[evolved..]);
@@ -273,8 +271,8 @@ impl Staging<'_> {
     }
 
     fn name(&self, statement: &Statement, axis: usize) -> String {
-        let text = statement_text(&self.resolved.scheme, statement);
-        if statement.directional { format!("{text}  (n = {})", AXES[axis]) } else { text }
+        let axes = usize::from(self.shape.dimensions);
+        expanded_text(&self.resolved.scheme, statement, axis, axes)
     }
 }
 

@@ -16,7 +16,9 @@ pub use build::{
 };
 pub use check::Width;
 pub(crate) use check::{form as call_form, widths};
-pub(crate) use print::{BINARY, UNARY, statement as statement_text};
+pub(crate) use print::{
+    AXES, BINARY, UNARY, expanded as expanded_text, statement as statement_text,
+};
 
 use crate::graph::{Binary, Unary};
 use crate::kernel::Output;

@@ -79,26 +79,65 @@ pub(crate) fn statement(scheme: &Scheme, statement: &Statement) -> String {
 
 /// An expression.
 pub(crate) fn expression(scheme: &Scheme, value: &Expression) -> String {
-    Printer { scheme }.print(value, 0)
+    Printer { scheme, expanded: None }.print(value, 0)
 }
+
+/// A statement for one direction of so many: instances by name, shifts along their axis.
+pub(crate) fn expanded(scheme: &Scheme, statement: &Statement, axis: usize, axes: usize) -> String {
+    let printer = Printer { scheme, expanded: Some((axis, axes)) };
+    let value = printer.print(statement.action.value(), 0);
+    match &statement.action {
+        Action::Maximum(_) => format!("reduce max {value}"),
+        Action::Assign { block, .. } => format!("{} = {value}", printer.block(*block, axis)),
+    }
+}
+
+/// Names of the axes.
+pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
 
 struct Printer<'a> {
     scheme: &'a Scheme,
+    /// Direction, and the number of them.
+    expanded: Option<(usize, usize)>,
 }
 
 impl Printer<'_> {
+    /// A block's name, with its axis where directions are written out.
+    fn block(&self, block: usize, axis: usize) -> String {
+        let declaration = &self.scheme.blocks[block];
+        match self.expanded {
+            Some(_) if declaration.directional => format!("{}_{}", declaration.name, AXES[axis]),
+            _ => declaration.name.clone(),
+        }
+    }
+
+    fn instances(&self, block: usize) -> Vec<String> {
+        let (_, axes) = self.expanded.unwrap_or((0, 0));
+        (0..axes).map(|axis| self.block(block, axis)).collect()
+    }
+
     /// Binding strength: 0 choice, 1 sum, 2 product, 3 sign, 4 atom.
     fn print(&self, value: &Expression, strength: u8) -> String {
-        let name = |block: &usize| self.scheme.blocks[*block].name.as_str();
+        let (axis, axes) = self.expanded.unwrap_or((0, 0));
+        let direction = if axes > 0 { AXES[axis] } else { "n" };
+        let name = |block: &usize| self.block(*block, axis);
         let one = |name: &str, a: &Expression| format!("{name}({})", self.print(a, 0));
         let (own, text) = match value {
             Expression::Number(value) if value.is_sign_negative() => (3, number(*value)),
             Expression::Number(value) => (4, number(*value)),
             Expression::Parameter(place) => (4, self.scheme.parameters[*place].name.clone()),
             Expression::TimeStep => (4, "dt".into()),
-            Expression::Spacing => (4, "dx(n)".into()),
-            Expression::Block(block, 0) | Expression::Each(block) => (4, name(block).into()),
-            Expression::Block(block, shift) => (4, format!("{}[{shift:+}]", name(block))),
+            Expression::Spacing => (4, format!("dx({direction})")),
+            Expression::Each(block) if axes > 0 => (4, self.instances(*block).join(", ")),
+            Expression::Sum(block) if axes > 0 => (1, self.instances(*block).join(" + ")),
+            Expression::Largest(block) if axes > 0 => {
+                (4, format!("max({})", self.instances(*block).join(", ")))
+            }
+            Expression::Block(block, 0) | Expression::Each(block) => (4, name(block)),
+            Expression::Block(block, shift) => {
+                let along = if axes > 0 { direction } else { "" };
+                (4, format!("{}[{along}{shift:+}]", name(block)))
+            }
             Expression::Sum(block) => (4, format!("sum({})", name(block))),
             Expression::Largest(block) => (4, format!("maximum({})", name(block))),
             Expression::Unary(Unary::Negate, a) => (3, format!("-{}", self.print(a, 3))),
@@ -123,7 +162,7 @@ impl Printer<'_> {
             Expression::Call(term, arguments) => {
                 let mut list: Vec<String> = arguments.iter().map(|a| self.print(a, 0)).collect();
                 if term.directional() {
-                    list.push("n".into());
+                    list.push(direction.into());
                 }
                 (4, format!("{}({})", term.name(), list.join(", ")))
             }

@@ -1,7 +1,13 @@
 //! Random patches and kernels applied to them, for the tests of schemes.
 #![allow(dead_code, reason = "every test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "what cannot be built fails the test")]
-#![allow(clippy::cast_precision_loss, reason = "53 bits")]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    reason = "small domains"
+)]
 
 use std::sync::Arc;
 
@@ -165,4 +171,76 @@ pub(crate) fn loads_input(kernel: &Kernel) -> usize {
             matches!(node, temblor_patch::graph::Node::Leaf(Leaf::Load { block, .. }) if *block == INPUT)
         })
         .count()
+}
+
+/// A periodic domain of `n` voxels per axis, `width` values each, cut into patches.
+pub(crate) struct Domain {
+    pub(crate) d: usize,
+    pub(crate) n: usize,
+    pub(crate) width: usize,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Domain {
+    /// Place of a voxel's first value.
+    pub(crate) fn at(&self, voxel: [i32; 3]) -> usize {
+        let n = self.n as i32;
+        let wrapped = |axis: usize| {
+            if axis < self.d { voxel[axis].rem_euclid(n) as usize } else { 0 }
+        };
+        ((wrapped(2) * self.n + wrapped(1)) * self.n + wrapped(0)) * self.width
+    }
+
+    /// Patches, x fastest, with their cells (voxels of width `dx`, m, domain from 0) and chunks; the
+    /// corners of halos are NaN.
+    pub(crate) fn patches(
+        &self,
+        shape: &Shape,
+        dx: f64,
+        step: f64,
+    ) -> Vec<(Cell, [i32; 3], Vec<f64>)> {
+        let p = usize::from(shape.cells);
+        let tiles = self.n / p;
+        let count = tiles.pow(self.d as u32);
+        (0..count)
+            .map(|patch| {
+                let tile = [patch % tiles, patch / tiles % tiles, patch / tiles / tiles];
+                let first = tile.map(|tile| (tile * p) as i32);
+                let mut chunk = Vec::with_capacity(shape.input_len());
+                for (voxel, _) in chunk_voxels(shape) {
+                    if outside(shape, voxel) > 1 {
+                        chunk.extend(vec![f64::NAN; self.width]);
+                    } else {
+                        let place = self.at([0, 1, 2].map(|axis| first[axis] + voxel[axis]));
+                        chunk.extend(&self.values[place..place + self.width]);
+                    }
+                }
+                let size = p as f64 * dx;
+                let centre = tile.map(|tile| (tile as f64 + 0.5) * size);
+                let cell = Cell { centre, size: [size; 3], time: 0.25, time_step: step };
+                (cell, first, chunk)
+            })
+            .collect()
+    }
+
+    /// Values of a kernel's output for all patches, as a domain.
+    pub(crate) fn applied(&self, kernel: &Kernel, dx: f64, step: f64) -> Self {
+        let shape = &kernel.shape;
+        let patches = self.patches(shape, dx, step);
+        let cells: Vec<Cell> = patches.iter().map(|patch| patch.0).collect();
+        let chunks: Vec<Vec<f64>> = patches.iter().map(|patch| patch.2.clone()).collect();
+        let (outputs, _) = apply(kernel, &cells, &chunks);
+        let width = shape.output_width();
+        let voxels = self.n.pow(self.d as u32);
+        let mut all = Self { d: self.d, n: self.n, width, values: vec![f64::NAN; voxels * width] };
+        for ((_, first, _), output) in patches.iter().zip(&outputs) {
+            let inside =
+                chunk_voxels(shape).into_iter().filter(|(voxel, _)| outside(shape, *voxel) == 0);
+            for ((voxel, _), values) in inside.zip(output.chunks(width)) {
+                let place = all.at([0, 1, 2].map(|axis| first[axis] + voxel[axis]));
+                all.values[place..place + width].copy_from_slice(values);
+            }
+        }
+        all
+    }
 }
