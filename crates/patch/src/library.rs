@@ -4,12 +4,13 @@ use crate::error::{Error, Result};
 use crate::physics::Physics;
 
 /// Name and text of each.
-const SHIPPED: [(&str, &str); 5] = [
+const SHIPPED: [(&str, &str); 6] = [
     ("euler", include_str!("../../../csrc/physics/euler.c")),
     ("acoustics", include_str!("../../../csrc/physics/acoustics.c")),
     ("elastics", include_str!("../../../csrc/physics/elastics.c")),
     ("shallow_water", include_str!("../../../csrc/physics/shallow_water.c")),
     ("advection", include_str!("../../../csrc/physics/advection.c")),
+    ("ccz4", include_str!("../../../csrc/physics/ccz4.c")),
 ];
 
 /// Names and C texts of the physics that ship.

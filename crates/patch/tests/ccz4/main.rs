@@ -1,0 +1,11 @@
+//! CCZ4: the C text against recorded states, against a second transcription, against exact solutions;
+//! and that each of its constants matters to these comparisons.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests: a failure is a failed test")]
+
+mod agreement;
+mod field;
+mod golden;
+mod identities;
+mod seeded;
+mod transcription;
