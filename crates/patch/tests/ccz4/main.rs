@@ -7,5 +7,6 @@ mod agreement;
 mod field;
 mod golden;
 mod identities;
+mod mutations;
 mod seeded;
 mod transcription;

@@ -94,6 +94,14 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }
     }
+    // The bound on the speeds where its other branches decide.
+    let mut slow = all[0].clone();
+    slow.name = "light decides the bound".to_owned();
+    (slow.constants.e, slow.constants.ds, slow.extra.glm) = (0.7, 0.6, [0.3, 0.2]);
+    let mut wide = slow.clone();
+    wide.name = "the bound is 1".to_owned();
+    wide.q[..6].iter_mut().for_each(|entry| *entry *= 9.0);
+    all.extend([slow, wide]);
     all
 }
 
