@@ -101,6 +101,42 @@ fn function(physics: &Physics, term: Term) -> Result<(&ast::Function, Vec<Role>)
     Ok((function, roles.map_err(|fault| located(&physics.file, fault))?))
 }
 
+/// What a caller writes for the arguments of a term's function, in its order, where `a` is an array of
+/// the term's [`arguments`], `r` of its results and `P` the parameters.
+pub(crate) fn call(physics: &Physics, term: Term, direction: u8) -> Result<Vec<String>> {
+    let (_, roles) = function(physics, term)?;
+    let starts = Starts::new(term, physics.width());
+    let text = |role: Role| {
+        let (first, _) = starts.of(role);
+        match role {
+            Role::Parameters => "&P".into(),
+            Role::Direction => direction.to_string(),
+            Role::Result => "r".into(),
+            Role::Time | Role::TimeStep => format!("a[{first}]"),
+            Role::Slopes if term == Term::Rhs => {
+                format!("(const double(*)[{}])(a + {first})", physics.width())
+            }
+            _ => format!("a + {first}"),
+        }
+    };
+    Ok(roles.into_iter().map(text).collect())
+}
+
+/// Places of the arguments that a term's function takes, among its [`arguments`].
+pub(crate) fn taken(physics: &Physics, term: Term) -> Result<Vec<usize>> {
+    let (_, roles) = function(physics, term)?;
+    let starts = Starts::new(term, physics.width());
+    let mut places: Vec<usize> = roles
+        .into_iter()
+        .flat_map(|role| {
+            let (first, len) = starts.of(role);
+            first..first + len
+        })
+        .collect();
+    places.sort_unstable();
+    Ok(places)
+}
+
 /// The `int` parameters, by the place of the member.
 fn integers(physics: &Physics, chosen: &[(String, i64)]) -> Result<Vec<i64>> {
     #[allow(clippy::cast_possible_truncation, reason = "defaults of int members are ints")]

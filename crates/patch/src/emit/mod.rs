@@ -5,6 +5,8 @@
 //! place in the graph: `u17` where it is *uniform* (the same for every voxel of a patch, computed once
 //! per patch), `v17` where it varies; constants stand where they are used.
 
+pub mod c;
+
 use std::fmt::Write as _;
 
 use crate::graph::{Binary, Coordinate, Graph, Leaf, Logic, Node, Unary, Value};
@@ -61,7 +63,17 @@ impl<'a> Scalars<'a> {
     /// The operation that gives a value, from its operands' names.
     #[must_use]
     pub fn expression(&self, value: Value, leaves: &dyn Leaves) -> String {
-        let at = |value| self.operand(value);
+        self.expression_of(value, leaves, &|operand| self.operand(operand))
+    }
+
+    /// The operation that gives a value, from its operands as `at` names them.
+    #[must_use]
+    pub fn expression_of(
+        &self,
+        value: Value,
+        leaves: &dyn Leaves,
+        at: &dyn Fn(Value) -> String,
+    ) -> String {
         match self.graph.node(value) {
             Node::Constant(bits) => literal(f64::from_bits(bits)),
             Node::Leaf(leaf) => leaves.leaf(leaf),
