@@ -5,9 +5,10 @@ use std::sync::Arc;
 use cudarc::driver::CudaContext;
 use temblor_backend::tuning::{Choice, TuningTable};
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Footprint, Nominal, Parameter, PlanOptions, Propagator,
-    Result, StreamRequest, Variant, plan,
+    Backend, Capabilities, DeviceInfo, Footprint, Nominal, Parameter, PatchKernel, PatchOptions,
+    PlanOptions, Propagator, Result, StreamRequest, Variant, plan,
 };
+use temblor_patch::Kernel;
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, WaveProblem};
 
 use crate::faults::Lost;
@@ -16,7 +17,7 @@ use crate::memory::free_bytes;
 use crate::modules::Modules;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
-use crate::{ID, TUNING, layers, parameters, roofs, sys, transfer};
+use crate::{ID, TUNING, layers, parameters, patch, roofs, sys, transfer};
 
 /// What all plans of a device share.
 #[derive(Debug)]
@@ -160,6 +161,18 @@ impl Backend for CudaBackend {
     fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
         self.shared.lost.check()?;
         self.measured(roofs::peak_flops(&self.shared, samples))
+    }
+
+    fn patch_schedules(&self, kernel: &Kernel) -> Result<Vec<String>> {
+        patch::schedules(&self.shared, kernel)
+    }
+
+    fn patch_kernel(
+        &self,
+        kernel: &Kernel,
+        options: &PatchOptions,
+    ) -> Result<Box<dyn PatchKernel>> {
+        Ok(Box::new(self.measured(patch::kernel(&self.shared, kernel, options))?))
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {

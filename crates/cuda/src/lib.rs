@@ -17,6 +17,7 @@ mod module;
 mod modules;
 mod operator;
 mod parameters;
+pub mod patch;
 mod plan;
 mod points;
 mod roofs;

@@ -133,6 +133,7 @@ impl Drop for Buffer {
 /// What may be copied to and from a buffer: 4- or 8-byte numbers without padding.
 pub(crate) trait Word: Copy {}
 impl Word for f32 {}
+impl Word for f64 {}
 impl Word for i32 {}
 impl Word for u32 {}
 impl Word for i64 {}
@@ -167,6 +168,18 @@ impl Pinned {
     pub(crate) fn slice(&self) -> &[f32] {
         // SAFETY: allocated with this many elements and initialised; shared borrow of self.
         unsafe { std::slice::from_raw_parts(self.address, self.elements) }
+    }
+
+    /// The memory as pairs of elements; one element more is not seen.
+    pub(crate) fn doubles(&self) -> &[f64] {
+        // SAFETY: pages are aligned for f64, half as many fit, any bits are a number.
+        unsafe { std::slice::from_raw_parts(self.address.cast(), self.elements / 2) }
+    }
+
+    /// As [`Pinned::doubles`], to write.
+    pub(crate) fn doubles_mut(&mut self) -> &mut [f64] {
+        // SAFETY: as in `doubles`; unique borrow of self.
+        unsafe { std::slice::from_raw_parts_mut(self.address.cast(), self.elements / 2) }
     }
 
     /// The memory, to write.

@@ -17,7 +17,7 @@ use crate::faults::Fault;
 const OLDEST_DRIVER: i32 = 13000;
 
 /// Symbols of the driver that this backend calls, directly or through cudarc.
-pub const DRIVER_SYMBOLS: [&str; 45] = [
+pub const DRIVER_SYMBOLS: [&str; 47] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -45,6 +45,8 @@ pub const DRIVER_SYMBOLS: [&str; 45] = [
     "cuModuleUnload",
     "cuModuleGetFunction",
     "cuFuncSetAttribute",
+    "cuFuncGetAttribute",
+    "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
     "cuLaunchKernel",
     "cuStreamCreate",
     "cuStreamDestroy_v2",

@@ -100,6 +100,12 @@ int cuModuleGetFunction(function** f, void* m, const char* name) {
   return answer();
 }
 int cuFuncSetAttribute(void* f, int a, int v) { return answer(); }
+int cuFuncGetAttribute(int* v, int a, void* f) { *v = a == 4 ? 64 : 0; return answer(); }
+int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, void* f, int t, size_t b,
+                                                         unsigned flags) {
+  *n = 4;
+  return answer();
+}
 int cuLaunchKernel(function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
   launch l = {f, {0}};

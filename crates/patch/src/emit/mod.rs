@@ -6,6 +6,7 @@
 //! per patch), `v17` where it varies; constants stand where they are used.
 
 pub mod c;
+pub mod gpu;
 
 use std::fmt::Write as _;
 

@@ -1,0 +1,191 @@
+//! Patch kernels: text printed by `temblor_patch::emit::gpu`, compiled when it is first needed.
+//!
+//! Patches that stay on the device lie there as an array per unknown ([`Layouts::resident`]), so that
+//! neighbouring threads read neighbouring values; chunks of a host come as they are.
+
+mod apply;
+pub mod compile;
+mod program;
+mod service;
+mod set;
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaContext;
+use temblor_backend::{Cell, Error, PatchKernel, PatchOptions, PatchReport, PatchSet, Result};
+use temblor_patch::Kernel;
+use temblor_patch::emit::gpu::{Layouts, Schedule, Way, candidates, post_kernel, speed_kernel};
+
+use crate::ID;
+use crate::backend::Device;
+use crate::faults::Lost;
+use crate::sys::{capability, shared_per_block};
+use apply::Pipeline;
+use program::{Loaded, refused};
+use set::CudaSet;
+
+/// Schedules of a kernel on a device, preferred first.
+pub(crate) fn schedules(device: &Device, kernel: &Kernel) -> Result<Vec<String>> {
+    let shared = shared_per_block(&device.context)?;
+    let bulk = capability(&device.context)? >= 90;
+    Ok(candidates(kernel, shared, bulk))
+}
+
+/// Programs of a kernel, shared with its sets.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    pub(crate) kernel: Kernel,
+    /// For patches that stay on the device, with the kernels around it.
+    pub(crate) resident: Loaded,
+    /// Largest eigenvalue of a state.
+    pub(crate) speed: Option<Loaded>,
+    /// The physics' `post`.
+    pub(crate) post: Option<Loaded>,
+}
+
+/// A patch kernel on a device.
+pub(crate) struct CudaPatchKernel {
+    context: Arc<CudaContext>,
+    lost: Lost,
+    programs: Arc<Programs>,
+    name: String,
+    schedule: Schedule,
+    contract: bool,
+    parameters: Vec<f64>,
+    /// Program for chunks, and its buffers; made at the first use.
+    pipeline: Option<Pipeline>,
+}
+
+/// Makes a kernel.
+pub(crate) fn kernel(
+    device: &Device,
+    kernel: &Kernel,
+    options: &PatchOptions,
+) -> Result<CudaPatchKernel> {
+    device.lost.check()?;
+    let context = &device.context;
+    let name = match &options.schedule {
+        Some(name) => name.clone(),
+        None => schedules(device, kernel)?.swap_remove(0),
+    };
+    let schedule = Schedule::parse(&name).map_err(|e| refused(&e))?;
+    let layouts = Layouts::resident(kernel);
+    let contract = options.contract;
+    let resident = Loaded::new(context, kernel, (&name, &schedule), &layouts, contract, true)?;
+    let state = Layouts { output: layouts.input, ..layouts };
+    let plain = |kernel: Option<Kernel>| -> Result<Option<Loaded>> {
+        let schedule = Schedule::new(Way::Flat);
+        kernel
+            .map(|k| Loaded::new(context, &k, ("flat", &schedule), &state, contract, false))
+            .transpose()
+    };
+    let programs = Programs {
+        resident,
+        speed: plain(speed_kernel(kernel).map_err(|e| refused(&e))?)?,
+        post: plain(post_kernel(kernel).map_err(|e| refused(&e))?)?,
+        kernel: kernel.clone(),
+    };
+    let parameters = kernel.parameters.iter().map(|parameter| parameter.default).collect();
+    Ok(CudaPatchKernel {
+        context: context.clone(),
+        lost: device.lost.clone(),
+        programs: Arc::new(programs),
+        name,
+        schedule,
+        contract,
+        parameters,
+        pipeline: None,
+    })
+}
+
+impl CudaPatchKernel {
+    fn noted<T>(&self, result: Result<T>) -> Result<T> {
+        result.inspect_err(|error| self.lost.note(error))
+    }
+
+    fn pipeline(&mut self) -> Result<&mut Pipeline> {
+        if self.pipeline.is_none() {
+            let made = Pipeline::new(
+                &self.context,
+                &self.programs.kernel,
+                (&self.name, &self.schedule),
+                self.contract,
+            );
+            self.pipeline = Some(self.noted(made)?);
+        }
+        Ok(self.pipeline.as_mut().expect("made above"))
+    }
+}
+
+impl PatchKernel for CudaPatchKernel {
+    fn report(&self) -> &PatchReport {
+        &self.programs.resident.report
+    }
+
+    fn set_parameters(&mut self, parameters: &[f64]) -> Result<()> {
+        let kernel = &self.programs.kernel;
+        if parameters.len() != kernel.parameters.len() {
+            return Err(Error::Invalid {
+                what: format!("{} parameters for {}", parameters.len(), kernel.name),
+                remedy: format!("give all {} in order", kernel.parameters.len()),
+            });
+        }
+        for (n, (parameter, &value)) in kernel.parameters.iter().zip(parameters).enumerate() {
+            let frozen = kernel.frozen.iter().find(|(place, _)| usize::from(*place) == n);
+            let fixed = match frozen {
+                Some(&(_, value)) => Some(value),
+                None => parameter.integer.then_some(parameter.default),
+            };
+            if fixed.is_some_and(|fixed| fixed.to_bits() != value.to_bits()) {
+                return Err(Error::Invalid {
+                    what: format!(
+                        "{} = {value} in a kernel built with {}",
+                        parameter.name,
+                        fixed.unwrap_or_default()
+                    ),
+                    remedy: "build the kernel again with the other value".into(),
+                });
+            }
+        }
+        self.parameters = parameters.to_vec();
+        Ok(())
+    }
+
+    fn apply(
+        &mut self,
+        cells: &[Cell],
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+        speeds: &mut [f64],
+    ) -> Result<()> {
+        self.lost.check()?;
+        apply::check(&self.programs.kernel, cells, inputs, outputs, speeds)?;
+        let parameters = self.parameters.clone();
+        let pipeline = self.pipeline()?;
+        let done = pipeline.apply(&parameters, cells, inputs, outputs, speeds);
+        self.noted(done)
+    }
+
+    fn set_bytes(&self, patches: usize, states: usize, rates: usize) -> u64 {
+        set::bytes(&self.programs, patches, states, rates)
+    }
+
+    fn patches(&self, cells: &[Cell], states: usize, rates: usize) -> Result<Box<dyn PatchSet>> {
+        self.lost.check()?;
+        let set = CudaSet::new(
+            &self.context,
+            &self.lost,
+            &self.programs,
+            &self.parameters,
+            cells,
+            [states, rates],
+        );
+        Ok(Box::new(self.noted(set)?))
+    }
+}
+
+impl std::fmt::Debug for CudaPatchKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} on {ID} by {}", self.programs.kernel.name, self.name)
+    }
+}

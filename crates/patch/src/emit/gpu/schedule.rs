@@ -1,0 +1,174 @@
+//! How a kernel's voxels are dealt out to threads, by a name that says it.
+//!
+//! `direct-t256-b2-r100-g3`: a way, then what differs from its defaults. Ways:
+//! - `tile`: the whole chunk of a patch is copied into shared memory, a thread per voxel reads there;
+//! - `bulk`: the same, copied by the bulk copy engine (`sm_90` and newer);
+//! - `direct`: threads read neighbours from global memory; a block owns whole patches;
+//! - `flat`: as `direct`, with the voxels of all patches in one row, so that no thread idles;
+//! - `unfused`: a kernel per stage with temporaries in global memory, the baseline.
+
+use crate::emit::gpu::order::Order;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+
+/// Way of a schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// Chunk in shared memory, copied by the threads.
+    Tile,
+    /// Chunk in shared memory, copied in bulk.
+    Bulk,
+    /// Whole patches per block, read from global memory.
+    Direct,
+    /// Voxels in a row.
+    Flat,
+    /// A kernel per stage.
+    Unfused,
+}
+
+/// A schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Schedule {
+    /// Way.
+    pub way: Way,
+    /// Threads of a block at most (`t`).
+    pub threads: u32,
+    /// Blocks that a multiprocessor should hold at least (`b`): bounds the registers.
+    pub blocks: u32,
+    /// Values that a thread keeps in registers (`r`), the rest waits in shared memory; 0: all.
+    pub values: u32,
+    /// Groups of outputs, each computed by threads of its own (`g`).
+    pub groups: u32,
+    /// Whether the blocks of a group follow each other instead of those of a patch (`s`).
+    pub sweep: bool,
+    /// Order of a voxel's program (`ob`, `od`, `og`); none: the one with the fewest moves.
+    pub order: Option<Order>,
+}
+
+impl Schedule {
+    /// A way with its defaults.
+    #[must_use]
+    pub const fn new(way: Way) -> Self {
+        let threads = 256;
+        Self { way, threads, blocks: 1, values: 0, groups: 1, sweep: false, order: None }
+    }
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] that says what names are.
+    pub fn parse(name: &str) -> Result<Self> {
+        let wrong = || {
+            Error::Mismatch(format!(
+                "there is no schedule `{name}`: a name is tile, bulk, direct, flat or unfused, then \
+                 any of -tN (threads), -bN (blocks per multiprocessor), -rN (values in registers), \
+                 -gN (groups of outputs), -s (groups one after the other), -ob, -od, -og (order), \
+                 such as direct-t128-b2-r100"
+            ))
+        };
+        let mut parts = name.split('-');
+        let mut schedule = Self::new(match parts.next() {
+            Some("tile") => Way::Tile,
+            Some("bulk") => Way::Bulk,
+            Some("direct") => Way::Direct,
+            Some("flat") => Way::Flat,
+            Some("unfused") => Way::Unfused,
+            _ => return Err(wrong()),
+        });
+        for part in parts {
+            match part {
+                "s" => schedule.sweep = true,
+                "ob" => schedule.order = Some(Order::Built),
+                "od" => schedule.order = Some(Order::Depth),
+                "og" => schedule.order = Some(Order::Greedy),
+                _ => {
+                    let number = part.get(1..).and_then(|n| n.parse::<u32>().ok());
+                    let number = number.filter(|&n| n > 0).ok_or_else(wrong)?;
+                    match part.as_bytes()[0] {
+                        b't' if number <= 1024 => schedule.threads = number,
+                        b'b' if number <= 32 => schedule.blocks = number,
+                        b'r' if number >= 8 => schedule.values = number,
+                        b'g' if number <= 64 => schedule.groups = number,
+                        _ => return Err(wrong()),
+                    }
+                }
+            }
+        }
+        Ok(schedule)
+    }
+}
+
+/// Schedules worth trying for a kernel on a card with so much shared memory per block, preferred
+/// first.
+#[must_use]
+pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
+    let names = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    if kernel.stages.len() != 1 {
+        return names(&["unfused"]);
+    }
+    let heavy = kernel.graph.flops(&kernel.stages[0].outputs()).total() > 1500;
+    let mut list = if heavy {
+        names(&[
+            "flat-t128-b2-r96",
+            "flat-t256-r96",
+            "flat-t128-b2-r80",
+            "flat-t128-b2-r110",
+            "flat-t128-b3-r64",
+            "flat-t128-b4-r48",
+            "flat-t128-b2-r96-g2",
+            "flat-t128-b2-r96-g3-s",
+            "flat-t128-b2-r96-g4",
+            "direct-t224-r96",
+            "flat-t128-b2",
+        ])
+    } else {
+        names(&[
+            "direct-t256-b3",
+            "direct-t256-b2",
+            "direct-t256-b4",
+            "direct-t128-b6",
+            "direct-t512-b2",
+            "flat-t128-b6",
+            "flat-t128-b4",
+        ])
+    };
+    let tile = 8 * kernel.shape.input_len();
+    if !heavy && tile + 4096 <= shared {
+        let ways = if bulk { &["bulk", "tile"][..] } else { &["tile"] };
+        let fits = (shared / (tile + 2048)).clamp(1, 6);
+        for way in ways.iter().rev() {
+            for blocks in [2, 3, 4, 6].into_iter().filter(|&b| b <= fits.max(2)) {
+                list.insert(0, format!("{way}-t256-b{blocks}"));
+            }
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_what_it_changes() {
+        let schedule = Schedule::parse("flat-t128-b2-r96-g3-s-od").unwrap();
+        assert_eq!(schedule.way, Way::Flat);
+        assert_eq!((schedule.threads, schedule.blocks, schedule.values), (128, 2, 96));
+        assert_eq!((schedule.groups, schedule.sweep), (3, true));
+        assert_eq!(schedule.order, Some(Order::Depth));
+        for wrong in ["", "fast", "tile-x3", "tile-t0", "tile-t", "direct-t4096", "tile-\u{e9}"] {
+            let error = Schedule::parse(wrong).unwrap_err().to_string();
+            assert!(error.contains("direct-t128-b2-r100"), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_candidate_has_a_name_that_can_be_read() {
+        for (p, fused) in [(3, true), (6, true), (16, true), (6, false)] {
+            let kernel = crate::sample::euler_rusanov(3, p, fused);
+            let list = candidates(&kernel, 232_448, true);
+            assert!(list.iter().all(|name| Schedule::parse(name).is_ok()), "{list:?}");
+            assert_eq!(list[0] == "unfused", !fused);
+        }
+    }
+}
