@@ -122,6 +122,48 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A value of a state on patches is not finite.
+    #[error(
+        "`{unknown}` is {value} after step {step} (t = {time:.6e} s), in patch {patch}, voxel {voxel:?}, at ({:.6}, {:.6}, {:.6}) m: lower courant or dt, or look at what the physics divides by or takes the root of there",
+        position[0], position[1], position[2]
+    )]
+    NotFinite {
+        /// Name of the unknown.
+        unknown: String,
+        /// Its value.
+        value: f64,
+        /// Steps done.
+        step: u64,
+        /// Time reached, s.
+        time: f64,
+        /// Patch.
+        patch: usize,
+        /// Voxel of the patch.
+        voxel: [u16; 3],
+        /// Its centre, m.
+        position: [f64; 3],
+    },
+    /// No time step follows from the speeds.
+    #[error(
+        "the largest eigenvalue is {speed} m/s after step {step} (t = {time:.6e} s), and no time step follows from it: give a fixed dt, or look at `eigenvalue` and the state"
+    )]
+    NoStep {
+        /// Largest eigenvalue, m/s.
+        speed: f64,
+        /// Steps done.
+        step: u64,
+        /// Time reached, s.
+        time: f64,
+    },
+    /// A restart file that cannot be used.
+    #[error("the restart file cannot be used ({what}): start without it")]
+    Restart {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The physics cannot be used.
+    #[error(transparent)]
+    Patch(#[from] temblor_patch::Error),
     /// The backend refused or failed.
     #[error(transparent)]
     Backend(#[from] temblor_backend::Error),

@@ -3,6 +3,8 @@
 //! A [`Survey`] turns what a user asks for into one [`temblor_physics::WaveProblem`] on a grid with
 //! layers; [`run`] drives a backend's plan through its shots. Files do not appear here: models are
 //! read through [`WaveSpeed`], results leave through [`Sink`].
+//!
+//! [`patches`] marches hyperbolic systems of any kind on patches.
 
 mod checkpoint;
 pub mod error;
@@ -10,6 +12,7 @@ pub mod gather;
 mod health;
 pub mod memory;
 pub mod padding;
+pub mod patches;
 mod run;
 pub mod sink;
 pub mod snapshots;
