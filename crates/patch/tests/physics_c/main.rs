@@ -5,6 +5,7 @@
 
 mod compiler;
 mod constructs;
+mod line;
 mod refusals;
 mod run;
 mod shipped;

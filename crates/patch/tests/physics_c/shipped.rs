@@ -5,6 +5,9 @@ use temblor_patch::{Physics, Term, library};
 
 use super::run::{agree, graph, jobs, parameters, random};
 
+/// Parameters that differ from their defaults.
+type Changed<'a> = &'a [(&'a str, f64)];
+
 /// Ranges of each physics' unknowns in which its terms are defined, and choices of its parameters.
 type Case = (&'static str, Vec<(f64, f64)>, Vec<Vec<(&'static str, f64)>>);
 
@@ -103,4 +106,93 @@ fn sod_has_the_pressure_and_speeds_of_the_exact_riemann_solution() {
     check(0.5 + 0.2 * (shock - 1e-9), star.1, u, p);
     check(0.5 + 0.2 * (shock + 1e-9), 0.125, 0.0, 0.1);
     check(0.5 - 0.2 * (1.4f64.sqrt() + 1e-9), 1.0, 0.0, 1.0);
+}
+
+#[test]
+fn exact_solutions_solve_their_equations() {
+    let elastic_s = [("wave", 1.0), ("width", 0.3)];
+    let cases: [(&str, Changed, usize); 7] = [
+        ("euler", &[("problem", 1.0)], 5),
+        ("euler", &[("problem", 2.0)], 5),
+        ("acoustics", &[("width", 0.3)], 4),
+        ("elastics", &[("wave", 0.0), ("width", 0.3)], 9),
+        ("elastics", &elastic_s, 9),
+        ("shallow_water", &[("problem", 1.0)], 3),
+        ("advection", &[("velocity_y", 0.5), ("waves_y", 2.0), ("waves_z", 1.0)], 1),
+    ];
+    for (name, changed, evolved) in cases {
+        let physics = Physics::shipped(name).unwrap();
+        let parameters = parameters(&physics, changed);
+        let run = |term: Term, n: u8, first: &[f64], x: [f64; 3], t: f64| {
+            let width = u16::try_from(physics.width()).unwrap();
+            let mut given = vec![0.0; arguments(term, width).len()];
+            let end = given.len();
+            given[..first.len()].copy_from_slice(first);
+            given[end - 8..end - 5].copy_from_slice(&x);
+            given[end - 2] = t;
+            physics.evaluate(term, n, &given, &parameters).unwrap()
+        };
+        let exact = |x: [f64; 3], t: f64| run(Term::Exact, 0, &[], x, t);
+        let h = 1e-4;
+        // Points in both media and off them, away from edges of the vortex' box.
+        for x in [[0.3, -0.2, 0.1], [0.85, 0.4, -0.7], [-0.6, 0.9, 0.2]] {
+            let (before, after) = (exact(x, 0.2 - h), exact(x, 0.2 + h));
+            let mut residual: Vec<f64> =
+                before.iter().zip(&after).map(|(a, b)| (b - a) / (2.0 * h)).collect();
+            let mut largest = residual.iter().fold(0.0f64, |most, r| most.max(r.abs()));
+            let here = exact(x, 0.2);
+            for n in 0..3u8 {
+                let beside = |step: f64| {
+                    let mut x = x;
+                    x[usize::from(n)] += step;
+                    exact(x, 0.2)
+                };
+                let (left, right) = (beside(-h), beside(h));
+                if physics.has(Term::Flux) {
+                    let flux = |q: &[f64]| run(Term::Flux, n, q, x, 0.2);
+                    for (u, (l, r)) in flux(&left).iter().zip(flux(&right)).enumerate() {
+                        residual[u] += (r - l) / (2.0 * h);
+                        largest = largest.max((r - l).abs() / (2.0 * h));
+                    }
+                }
+                if physics.has(Term::Ncp) {
+                    let slope = left.iter().zip(&right).map(|(l, r)| (r - l) / (2.0 * h));
+                    let first: Vec<f64> = here.iter().copied().chain(slope).collect();
+                    for (u, product) in run(Term::Ncp, n, &first, x, 0.2).iter().enumerate() {
+                        residual[u] += product;
+                    }
+                }
+            }
+            // Central differences: h^2 / 6 times a third derivative of order (2 pi)^3.
+            for r in &residual[..evolved] {
+                assert!(
+                    r.abs() < 5e-6 * largest.max(1.0),
+                    "{name} {changed:?} at {x:?}: {residual:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_numerical_flux_of_two_equal_sides_is_the_flux() {
+    for (name, states) in [
+        ("euler", vec![(0.5, 2.0), (-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0), (5.0, 9.0)]),
+        ("shallow_water", vec![(0.1, 1.0), (-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0)]),
+        ("advection", vec![(-1.0, 1.0)]),
+    ] {
+        let physics = Physics::shipped(name).unwrap();
+        let parameters = parameters(&physics, &[]);
+        let width = states.len();
+        for case in random(Term::Flux, &states, 23, 50) {
+            let twice = [&case[..width], &case[..width], &case[width..]].concat();
+            for n in 0..3 {
+                let flux = physics.evaluate(Term::Flux, n, &case, &parameters).unwrap();
+                let face = physics.evaluate(Term::Face, n, &twice, &parameters).unwrap();
+                for (face, flux) in face.iter().zip(&flux) {
+                    assert!((face - flux).abs() < 1e-12, "{name} {n}: {face} is not {flux}");
+                }
+            }
+        }
+    }
 }
