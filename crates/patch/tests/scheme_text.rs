@@ -68,7 +68,8 @@ fn dg_and_godunov_built_in_rust_are_the_shipped_texts() {
     let q = k.input("Q");
     let c = k.each_direction(|k| {
         let g = k.assign("G", face(q, q.at(1)));
-        k.assign("C", dt() / dx() * (g.at(-1) - g))
+        let d = k.assign_at_faces("D", ncp(0.5 * (q + q.at(1)), q.at(1) - q));
+        k.assign("C", dt() / dx() * (g.at(-1) - g - 0.5 * (d.at(-1) + d)))
     });
     let new = k.output("New", post(complete(evolved(q) + dt() * source(q) + sum(c))));
     k.each_direction(|k| k.reduce_max(eigenvalue(new)));
