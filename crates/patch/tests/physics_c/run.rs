@@ -89,7 +89,16 @@ pub(crate) fn agree(physics: &Physics, jobs: &[Job]) {
         for (case, compiled) in cases.iter().zip(compiled) {
             let run = physics.evaluate(*term, *direction, case, parameters).unwrap();
             assert_same(&format!("{what}: trace and run"), &graph(&traced, case, parameters), &run);
-            assert_same(&format!("{what}: run and compiler"), &run, &compiled);
+            let what = format!("{what}: run and compiler");
+            if physics.text.contains("cbrt(") {
+                // Rust brings a cube root of its own, a few units in the last place from C's.
+                let most = compiled.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+                for (run, compiled) in run.iter().zip(&compiled) {
+                    assert!((run - compiled).abs() <= 1e-14 * most, "{what}: {run} {compiled}");
+                }
+            } else {
+                assert_same(&what, &run, &compiled);
+            }
         }
     }
 }
