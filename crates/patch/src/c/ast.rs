@@ -82,6 +82,20 @@ pub(crate) struct Expr {
     pub(crate) line: u32,
 }
 
+impl Expr {
+    /// A chain of operators, `((a + b) - c) * d`: its first operand, then operators with the others.
+    /// A sum of thousands of terms is no deep expression so.
+    pub(crate) fn chain(&self) -> (&Self, Vec<(Op, &Self, u32)>) {
+        let (mut first, mut rest) = (self, Vec::new());
+        while let Kind::Binary(op, sides) = &first.kind {
+            rest.push((*op, &sides[1], first.line));
+            first = &sides[0];
+        }
+        rest.reverse();
+        (first, rest)
+    }
+}
+
 /// Kinds of expressions.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {

@@ -49,7 +49,10 @@ fn value(unit: &Unit, expr: &Expr) -> Outcome<Number> {
             let chosen = if truth(&parts[0])? { &parts[1] } else { &parts[2] };
             of(chosen)?
         }
-        Kind::Binary(op, sides) => binary(*op, of(&sides[0])?, of(&sides[1])?, line)?,
+        Kind::Binary(..) => {
+            let (first, rest) = expr.chain();
+            rest.into_iter().try_fold(of(first)?, |a, (op, b, line)| binary(op, a, of(b)?, line))?
+        }
         Kind::Convert(a) => convert(of(a)?, expr.ty, line)?,
         Kind::Function(function, a) => Number::Real(apply_unary(*function, of(a)?.real())),
         Kind::Function2(function, sides) => {

@@ -74,6 +74,10 @@ impl<'a> Run<'a> {
         function: &'a Function,
         given: &[Given],
     ) -> Outcome<Option<Number>> {
+        self.turns += 1;
+        if self.turns > MOST_TURNS {
+            return fault(function.line, "too many calls: call functions less often");
+        }
         let before = self.memory.len();
         let windows = vec![Window::default(); function.variables.len()];
         let mut frame = Frame { function, windows, result: None };
@@ -242,10 +246,14 @@ impl<'a> Run<'a> {
                 Number::Real(_) => return fault(expr.line, "`~` of a double: use an int"),
             },
             Kind::Not(a) => truth(!self.truth(frame, a)?),
-            Kind::Binary(op, sides) => {
-                let a = self.value(frame, &sides[0])?;
-                let b = self.value(frame, &sides[1])?;
-                binary(*op, a, b, expr.line)?
+            Kind::Binary(..) => {
+                let (first, rest) = expr.chain();
+                let mut a = self.value(frame, first)?;
+                for (op, b, line) in rest {
+                    let b = self.value(frame, b)?;
+                    a = binary(op, a, b, line)?;
+                }
+                a
             }
             Kind::And(sides) => {
                 truth(self.truth(frame, &sides[0])? && self.truth(frame, &sides[1])?)

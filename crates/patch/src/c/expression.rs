@@ -2,7 +2,7 @@
 
 use super::ast::{Base, Expr, Kind, Op, Outcome, Place, Scalar, fault};
 use super::lex::Token;
-use super::parse::Parser;
+use super::parse::{MOST_TERMS, Parser, other_type};
 use crate::graph::{Binary, Unary};
 
 /// Binary operators by level, the loosest first; a swapped one exchanges its operands.
@@ -47,6 +47,11 @@ const BINARY: [(&str, Binary); 4] = [
     ("atan2", Binary::ArcTangent2),
 ];
 
+/// Whether a name is a function of `math.h` that the subset knows.
+pub(super) fn is_mathematics(name: &str) -> bool {
+    UNARY.iter().any(|(known, _)| *known == name) || BINARY.iter().any(|(known, _)| *known == name)
+}
+
 /// An operand as type `ty`.
 pub(super) fn convert(expr: Expr, ty: Scalar) -> Expr {
     if expr.ty == ty {
@@ -79,6 +84,10 @@ pub(super) fn combine(op: Op, a: Expr, b: Expr, line: u32) -> Outcome<Expr> {
 impl Parser {
     /// An expression without commas and assignments.
     pub(super) fn conditional(&mut self) -> Outcome<Expr> {
+        self.nested(Self::choice)
+    }
+
+    fn choice(&mut self) -> Outcome<Expr> {
         let condition = self.either()?;
         let line = self.line();
         if !self.take("?") {
@@ -94,10 +103,13 @@ impl Parser {
 
     fn either(&mut self) -> Outcome<Expr> {
         let mut left = self.both()?;
+        let mut terms = 0;
         while self.is("||") {
             let line = self.line();
             self.next();
             let sides = Box::new([left, self.both()?]);
+            terms += 100;
+            self.count(terms)?;
             left = Expr { kind: Kind::Or(sides), ty: Scalar::Int, line };
         }
         Ok(left)
@@ -105,10 +117,13 @@ impl Parser {
 
     fn both(&mut self) -> Outcome<Expr> {
         let mut left = self.level(0)?;
+        let mut terms = 0;
         while self.is("&&") {
             let line = self.line();
             self.next();
             let sides = Box::new([left, self.level(0)?]);
+            terms += 100;
+            self.count(terms)?;
             left = Expr { kind: Kind::And(sides), ty: Scalar::Int, line };
         }
         Ok(left)
@@ -119,17 +134,32 @@ impl Parser {
             return self.unary();
         }
         let mut left = self.level(level + 1)?;
+        let mut terms = 0;
         while let Some(&(_, op, swapped)) = LEVELS[level].iter().find(|(sign, ..)| self.is(sign)) {
             let line = self.line();
             self.next();
             let right = self.level(level + 1)?;
+            terms += 1;
+            self.count(terms)?;
             let (a, b) = if swapped { (right, left) } else { (left, right) };
             left = combine(op, a, b, line)?;
         }
         Ok(left)
     }
 
+    /// Refuses chains of operators that are too long.
+    fn count(&self, terms: usize) -> Outcome<()> {
+        if terms <= MOST_TERMS {
+            return Ok(());
+        }
+        fault(self.line(), "the expression is too long: give parts names of their own")
+    }
+
     fn unary(&mut self) -> Outcome<Expr> {
+        self.nested(Self::signed)
+    }
+
+    fn signed(&mut self) -> Outcome<Expr> {
         let line = self.line();
         if self.take("-") {
             let a = self.unary()?;
@@ -272,6 +302,9 @@ impl Parser {
         let name = self.name("a variable")?;
         match self.find(&name) {
             Some(base) => Ok(base),
+            None if let Some(remedy) = other_type(&name) => {
+                fault(line, format!("the type {name} is not in the subset: {remedy}"))
+            }
             None if self.is("(") => fault(line, format!("{name} cannot be called here")),
             None => fault(line, format!("{name} is not declared: declare it before this line")),
         }

@@ -75,8 +75,11 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Physics> {
         unit,
     };
     // What a trace refuses (a data-dependent index, a value that is not set) is refused now.
+    // The third direction may be out of reach of a physics for two.
     for &term in &physics.terms {
-        trace(&physics, term, 0, &[])?;
+        for direction in 0..if term.directional() { 2 } else { 1 } {
+            trace(&physics, term, direction, &[])?;
+        }
     }
     Ok(physics)
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::ast::{Enumeration, Formal, Function, Number, Outcome, Scalar, Unit, Variable, fault};
 use super::constant;
+use super::expression::is_mathematics;
 use super::lex::{Token, Word, words};
 
 /// Types that look usable and are not, with what to write instead.
@@ -21,6 +22,17 @@ const OTHER_TYPES: [(&str, &str); 12] = [
     ("int64_t", "write int"),
     ("complex", "write two doubles"),
 ];
+
+/// Levels of parentheses and blocks in each other, so that no text exhausts the stack.
+const MOST_LEVELS: usize = 200;
+
+/// Terms of one sum, factors of one product.
+pub(super) const MOST_TERMS: usize = 10_000;
+
+/// What to write instead of a type that is not in the subset.
+pub(super) fn other_type(name: &str) -> Option<&'static str> {
+    OTHER_TYPES.iter().find(|(other, _)| *other == name).map(|(_, remedy)| *remedy)
+}
 
 /// What reads a text.
 pub(super) struct Parser {
@@ -40,6 +52,8 @@ pub(super) struct Parser {
     pub(super) current: Option<(String, Option<Scalar>)>,
     /// Loops around the statement being read.
     pub(super) loops: usize,
+    /// Parentheses, conditions and blocks around it.
+    depth: usize,
 }
 
 /// Reads a text.
@@ -56,6 +70,7 @@ pub(super) fn parse(text: &str) -> Outcome<Unit> {
         parameters: None,
         current: None,
         loops: 0,
+        depth: 0,
     };
     while parser.peek() != &Token::End {
         parser.external()?;
@@ -64,6 +79,20 @@ pub(super) fn parse(text: &str) -> Outcome<Unit> {
 }
 
 impl Parser {
+    /// Goes one level into something nested, with `read` for what is inside.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
+        if self.depth == MOST_LEVELS {
+            return fault(
+                self.line(),
+                format!("more than {MOST_LEVELS} levels: give parts names of their own"),
+            );
+        }
+        self.depth += 1;
+        let result = read(self);
+        self.depth -= 1;
+        result
+    }
+
     pub(super) fn peek(&self) -> &Token {
         &self.words[self.at].token
     }
@@ -182,8 +211,8 @@ impl Parser {
         match self.next() {
             Token::Name(name) if name == "int" => Ok(Scalar::Int),
             Token::Name(name) if name == "double" => Ok(Scalar::Double),
-            Token::Name(name) => match OTHER_TYPES.iter().find(|(other, _)| *other == name) {
-                Some((_, remedy)) => {
+            Token::Name(name) => match other_type(&name) {
+                Some(remedy) => {
                     fault(line, format!("the type {name} is not in the subset: {remedy}"))
                 }
                 None => fault(
@@ -201,7 +230,7 @@ impl Parser {
             Token::Name(name) => {
                 ["int", "double", "const", "static", "void", "struct", "register", "volatile"]
                     .contains(&name.as_str())
-                    || OTHER_TYPES.iter().any(|(other, _)| other == name)
+                    || other_type(name).is_some()
             }
             _ => false,
         }
@@ -307,6 +336,9 @@ impl Parser {
             // A prototype says nothing that the definition does not.
             return Ok(());
         }
+        if is_mathematics(&name) {
+            return fault(line, format!("{name} is a function of math.h: rename yours"));
+        }
         if self.functions.contains_key(&name) {
             return fault(line, format!("the function {name} is defined twice: rename one"));
         }
@@ -348,6 +380,9 @@ impl Parser {
             return fault(line, "a pointer to pointers: write `const double a[3][5]`");
         }
         if self.is("(") {
+            if matches!(self.ahead(4), Token::Sign("[")) {
+                return fault(line, "a pointer to rows: write `const double a[3][5]`");
+            }
             return fault(
                 line,
                 format!("{function} takes a function: call it by its name instead"),

@@ -52,6 +52,10 @@ impl Parser {
     }
 
     fn statement(&mut self, all: &mut Vec<Statement>) -> Outcome<()> {
+        self.nested(|parser| parser.any_statement(all))
+    }
+
+    fn any_statement(&mut self, all: &mut Vec<Statement>) -> Outcome<()> {
         let line = self.line();
         if self.take(";") {
             return Ok(());

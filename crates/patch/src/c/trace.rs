@@ -83,6 +83,10 @@ impl<'a> Trace<'a> {
 
     /// Calls a function.
     pub(super) fn call(&mut self, function: &'a Function, given: &[Given]) -> Outcome<Symbol> {
+        self.turns += 1;
+        if self.turns > MOST_TURNS {
+            return fault(function.line, "too many calls: call functions less often");
+        }
         let before = self.memory.cells.len();
         let result = self.memory.place([Symbol::Unset]).start;
         let windows = vec![Window::default(); function.variables.len()];

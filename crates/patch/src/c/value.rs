@@ -45,10 +45,14 @@ impl<'a> Trace<'a> {
                 let opposite = self.memory.graph.not(truth);
                 self.memory.outcome(opposite)
             }
-            Kind::Binary(op, sides) => {
-                let a = self.value(frame, &sides[0])?;
-                let b = self.value(frame, &sides[1])?;
-                self.memory.binary(*op, a, b, line)?
+            Kind::Binary(..) => {
+                let (first, rest) = expr.chain();
+                let mut a = self.value(frame, first)?;
+                for (op, b, line) in rest {
+                    let b = self.value(frame, b)?;
+                    a = self.memory.binary(op, a, b, line)?;
+                }
+                a
             }
             Kind::And(sides) => {
                 let a = self.truth(frame, &sides[0])?;

@@ -88,6 +88,7 @@ fn types_and_pointers() {
     refuse_statement("long double z = 1.0;", "write int or double");
     refuse_statement("unsigned i = 1;", "write int");
     refuse_statement("S[0] = 1.0f;", "drop its suffix");
+    refuse_statement("S[0] = (float)Q[0];", "write double");
     refuse_statement("S[0] = 1.0L;", "drop its suffix");
     refuse_statement("S[0] = 1u;", "drop its suffix");
     refuse_statement("S[0] = 010;", "write it in decimal");
@@ -104,6 +105,42 @@ fn types_and_pointers() {
     refuse_statement("S[Q[0]] = 1.0;", "index is a double");
     refuse_statement("static double z = 1.0;", "drop static");
     refuse_statement("S[0] = \"z\";", "strings");
+}
+
+#[test]
+fn texts_that_would_exhaust_the_stack_or_the_time() {
+    let deep = |open: &str, close: &str| {
+        format!("S[0] = {}1.0{};", open.repeat(9_000), close.repeat(9_000))
+    };
+    refuse_statement(&deep("(", ")"), "more than 200 levels");
+    refuse_statement(&deep("- ", ""), "more than 200 levels");
+    refuse_statement(&deep("Q[0] ? 1.0 : ", ""), "more than 200 levels");
+    refuse_statement(&"{".repeat(9_000), "more than 200 levels");
+    refuse_statement(&"if (Q[0]) ".repeat(9_000), "more than 200 levels");
+    refuse_statement(&format!("S[0] = 1.0{};", " + Q[0]".repeat(10_001)), "too long");
+    refuse_statement(&format!("S[0] = 1.0{};", " && Q[0]".repeat(101)), "too long");
+    let mut text = String::from("enum unknowns { U };\nstatic double f0(double z) { return z; }\n");
+    for level in 1..40 {
+        let before = level - 1;
+        let sum = format!("f{before}(z) + f{before}(-z)");
+        text += &format!("static double f{level}(double z) {{ return {sum}; }}\n");
+    }
+    text += "void source(const double *Q, double *S) { S[0] = f39(Q[0]); }\n";
+    let error = Physics::from_c("calls.c", &text).unwrap_err().to_string();
+    assert!(error.contains("too many calls"), "{error}");
+}
+
+#[test]
+fn a_long_sum_is_no_deep_expression() {
+    let sum = " + Q[0]".repeat(10_000);
+    let text = format!(
+        "enum unknowns {{ U }};\nvoid source(const double *Q, double *S) {{ S[0] = 0.0{sum}; }}"
+    );
+    let physics = Physics::from_c("sum.c", &text).unwrap();
+    let mut given = vec![0.0; 9];
+    given[0] = 0.5;
+    let got = physics.evaluate(temblor_patch::Term::Source, 0, &given, &[]).unwrap();
+    assert_eq!(got[0].to_bits(), 5_000.0f64.to_bits());
 }
 
 #[test]
@@ -145,6 +182,8 @@ fn declarations_of_other_kinds() {
     refuse_external("enum { FIRST, FIRST };", "defined twice");
     refuse_external("static double f(double (*g)(double)) { return 1.0; }", "takes a function");
     refuse_external("static double f(double **g) { return 1.0; }", "pointer to pointers");
+    refuse_external("static double f(double (*g)[5]) { return 1.0; }", "pointer to rows");
+    refuse_external("static double sqrt(double z) { return z; }", "rename yours");
     refuse_external("static double f(void *g) { return 1.0; }", "void pointer");
     refuse_external("static double f(double z) { return f(z); }", "calls itself");
     refuse_external("static double f(double z) { return z; } /* open", "without its end");
