@@ -167,15 +167,20 @@ fn requests_that_do_not_fit_are_refused() {
     let own = text::parse("own", &own).unwrap();
     refuse(&own, &toy, request(), "both have a parameter k");
     let matrix = "scheme m\nhalo 1\ninput Q\noutput rate R\nmatrix D = [[1, 2], [3, 4]]
-for each direction n\n    A = apply(D, Q, n)\nR = evolved(sum(A))\n";
+for each direction n\n    A = apply(D, Q, n)\nR = source(Q) + evolved(sum(A))\n";
     let matrix = text::parse("m", matrix).unwrap();
-    refuse(&matrix, &toy, request(), "matrix D has 2 rows, the patch 4 voxels");
+    refuse(&matrix, &bare, request(), "matrix D has 2 rows, the patch 4 voxels");
     let short = "scheme e\nhalo 1\ninput Q\noutput rate R
-for each direction n\n    A over 2..p-2 = flux(Q, n)\n    B over 2..p-2 = 2 * A\nR = evolved(Q)
+for each direction n\n    A over 2..p-2 = evolved(Q)\nR = source(Q)
 ";
     let short = text::parse("e", short).unwrap();
-    assert!(lower(&short, &toy, &request().with_plan(Plan::Unfused)).is_ok(), "nothing needs A");
+    assert!(lower(&short, &bare, &request().with_plan(Plan::Unfused)).is_ok(), "nothing needs A");
     let dg = Scheme::shipped("dg").unwrap();
+    refuse(&dg, &toy, request(), "physics toy (toy.c) defines ncp, which scheme dg never calls");
+    let ends =
+        [support::TOY.find("void ncp"), support::TOY.find("void source")].map(Option::unwrap);
+    let text = format!("{}{}", &support::TOY[..ends[0]], &support::TOY[ends[1]..]);
+    let toy = Arc::new(Physics::from_c("toy.c", &text).unwrap());
     refuse(&dg, &toy, request(), "flux of physics toy depends on x and goes into a matrix");
     assert!(lower(&dg, &toy, &request().with_plan(Plan::Unfused)).is_ok());
 }

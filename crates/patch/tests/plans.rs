@@ -3,17 +3,28 @@
 mod support;
 
 use support::{Random, apply, assert_same, cell, chunk, kernel, physics};
-use temblor_patch::{Plan, Scheme};
+use temblor_patch::library::shipped;
+use temblor_patch::shipped::SCHEMES;
+use temblor_patch::{Plan, Scheme, Term};
 
+/// Shipped physics and the toy with every shipped scheme that suits them.
 fn pairs() -> Vec<(&'static str, &'static str)> {
-    vec![
-        ("toy", "rusanov"),
-        ("toy", "fd4"),
-        ("toy", "godunov"),
-        ("euler", "rusanov"),
-        ("euler", "fd4"),
-        ("euler", "dg"),
-    ]
+    let names = shipped().iter().map(|(name, _)| *name).chain(["toy"]);
+    let mut pairs = Vec::new();
+    for name in names {
+        let physics = physics(name);
+        for (scheme, _) in SCHEMES {
+            let suits = match scheme {
+                "godunov" => physics.has(Term::Face),
+                "dg" => physics.has(Term::Flux) && !physics.has(Term::Ncp),
+                _ => true,
+            };
+            if suits {
+                pairs.push((name, scheme));
+            }
+        }
+    }
+    pairs
 }
 
 #[test]

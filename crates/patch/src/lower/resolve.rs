@@ -19,6 +19,7 @@ pub(crate) struct Resolved {
 /// [`Error::Mismatch`] where the scheme needs a term that the physics lacks.
 pub(super) fn resolve(scheme: &Scheme, physics: &Physics) -> Result<Resolved> {
     let widths = widths(scheme)?.into_iter().map(|width| width.unwrap_or(Width::Scalar)).collect();
+    unheard(scheme, physics)?;
     let mut resolver = Resolver { scheme, physics, zero: vec![false; scheme.blocks.len()] };
     let mut statements = Vec::new();
     for statement in &scheme.statements {
@@ -37,6 +38,35 @@ pub(super) fn resolve(scheme: &Scheme, physics: &Physics) -> Result<Resolved> {
         statements.push(kept);
     }
     Ok(Resolved { scheme: Scheme { statements, ..scheme.clone() }, widths })
+}
+
+/// Refuses a scheme that would leave out a part of the equations.
+fn unheard(scheme: &Scheme, physics: &Physics) -> Result<()> {
+    let mut called = Vec::new();
+    for statement in &scheme.statements {
+        statement.action.value().walk(&mut |value| {
+            if let Expression::Call(term, _) = value {
+                called.push(*term);
+            }
+        });
+    }
+    if called.contains(&Term::Rhs) && physics.has(Term::Rhs) {
+        return Ok(());
+    }
+    for term in [Term::Flux, Term::Ncp, Term::Source] {
+        let stands_in = term == Term::Flux && called.contains(&Term::Face);
+        if physics.has(term) && !called.contains(&term) && !stands_in {
+            return Err(Error::Mismatch(format!(
+                "physics {} ({}) defines {}, which scheme {} never calls: take another scheme, or call \
+                 it",
+                physics.name,
+                physics.file,
+                term.name(),
+                scheme.name
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn or_zero(value: Option<Expression>) -> Expression {
