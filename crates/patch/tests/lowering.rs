@@ -200,3 +200,39 @@ fn texts_of_a_kernel_show_ranges_memory_and_operations() {
     let graph = describe::graph(&kernel);
     assert!(graph.contains("= QIn.0[x+1]") && graph.contains("QOut.4 = v"), "{graph}");
 }
+
+#[test]
+fn plans_read_back_and_candidates_are_those_that_save_work() {
+    let texts = |name: &str| -> Vec<String> {
+        Plan::candidates(&Scheme::shipped(name).unwrap()).iter().map(Plan::to_string).collect()
+    };
+    assert_eq!(
+        texts("rusanov"),
+        ["fused", "staged:G+D", "staged:F+L+D", "staged:F+L+G+D", "unfused"]
+    );
+    assert_eq!(texts("fd4"), ["fused", "staged:F", "unfused"]);
+    assert_eq!(texts("godunov"), ["fused", "staged:G+D", "unfused"]);
+    for text in texts("dg") {
+        assert_eq!(text.parse::<Plan>().unwrap().to_string(), text);
+    }
+    assert!(
+        "staged:".parse::<Plan>().unwrap_err().to_string().contains("there is no plan staged:")
+    );
+}
+
+#[test]
+fn longest_chains_and_sums_lower() {
+    let mut statements = String::from("A0 = source(Q)\n");
+    for k in 1..498 {
+        statements += &format!("A{k} = A{} + 1\n", k - 1);
+    }
+    let sum = " + 1".repeat(490);
+    let text = format!("scheme s\nhalo 1\ninput Q\noutput rate R\n{statements}R = A497{sum}\n");
+    let scheme = text::parse("s", &text).unwrap();
+    let physics = Arc::new(Physics::from_c("bare.c", BARE).unwrap());
+    for plan in [Plan::Fused, Plan::Unfused] {
+        let kernel = kernel(&scheme, &physics, 2, 1, plan);
+        let (outputs, _) = apply(&kernel, &[cell()], &[vec![2.0; 9]]);
+        assert_same(&outputs[0], &[2.0 + 497.0 + 490.0], "a long way");
+    }
+}

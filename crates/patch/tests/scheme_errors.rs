@@ -162,6 +162,13 @@ fn syntax_is_refused_with_what_is_missing() {
     }
     let error = text::parse("x", "scheme s\nhalo 0\n").unwrap_err();
     assert!(error.to_string().contains("x:2: the halo is 1 to 16"), "{error}");
+    let (_, _, why) = refusal(&format!("R = source(Q){}", " + 1".repeat(1000)));
+    assert!(why.contains("too long"), "{why}");
+    let (_, _, why) = refusal(&format!("R = {}source(Q){}", "(".repeat(200), ")".repeat(200)));
+    assert!(why.contains("nests too deep"), "{why}");
+    let many: String = (0..501).map(|k| format!("A{k} = source(Q)\n")).collect();
+    let (line, _, why) = refusal(&many);
+    assert!(why.contains("at most 500 statements") && line == 505, "{why}");
     let error = text::parse("x", "").unwrap_err();
     assert!(error.to_string().contains("the header lacks `scheme NAME`"), "{error}");
 }

@@ -9,6 +9,7 @@
 mod expand;
 mod fuse;
 mod hoist;
+mod plan;
 mod resolve;
 pub mod scratch;
 mod stages;
@@ -20,20 +21,9 @@ use crate::kernel::{Kernel, Shape};
 use crate::physics::{Parameter, Physics};
 use crate::scheme::Scheme;
 
+pub use plan::Plan;
 pub(crate) use resolve::Resolved;
 pub use scratch::{Scratch, scratch};
-
-/// Which blocks of a scheme are stored.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Plan {
-    /// Every block, a stage for each statement: what a program without fusion does.
-    Unfused,
-    /// None: one stage computes everything from the input.
-    #[default]
-    Fused,
-    /// Those of these names.
-    Staged(Vec<String>),
-}
 
 /// What a kernel is made for.
 #[derive(Debug, Clone, PartialEq)]

@@ -90,7 +90,10 @@ pub(super) fn kernel(
     Ok(Kernel {
         name: format!(
             "{}_{}_d{}_p{}{suffix}",
-            physics.name, scheme.name, shape.dimensions, shape.cells
+            identifier(&physics.name),
+            scheme.name,
+            shape.dimensions,
+            shape.cells
         ),
         shape,
         physics: Arc::clone(physics),
@@ -104,6 +107,13 @@ pub(super) fn kernel(
         speeds: scheme.speeds(),
         post: posts,
     })
+}
+
+/// A name as C takes it: files may have any.
+fn identifier(name: &str) -> String {
+    let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+    let word: String = letters.collect();
+    if word.starts_with(|c: char| c.is_ascii_alphabetic()) { word } else { format!("k{word}") }
 }
 
 struct Staging<'a> {

@@ -53,6 +53,10 @@ pub(crate) fn check(scheme: &Scheme) -> Result<()> {
             what: format!("the halo is 1 to {LARGEST_HALO} voxels wide"),
         });
     }
+    if let Some(statement) = scheme.statements.get(MOST_STATEMENTS) {
+        let what = format!("a scheme has at most {MOST_STATEMENTS} statements");
+        return Err(scheme.error(statement, what));
+    }
     names(scheme)?;
     if widths(scheme)?[OUTPUT].is_none() {
         return Err(Error::Scheme {
@@ -67,6 +71,9 @@ pub(crate) fn check(scheme: &Scheme) -> Result<()> {
     }
     Ok(())
 }
+
+/// Bounds the depth of what is inlined into each other.
+const MOST_STATEMENTS: usize = 500;
 
 /// Words that mean something in a scheme.
 const RESERVED: [&str; 28] = [

@@ -35,6 +35,9 @@ impl Line {
     }
 }
 
+/// Most tokens of a statement, which bounds how deep its expression nests.
+const LONGEST: usize = 1000;
+
 const SYMBOLS: [&str; 11] = ["..", "(", ")", "[", "]", ",", "=", "+", "-", "*", "/"];
 
 /// Splits a text.
@@ -75,6 +78,9 @@ pub(super) fn lines(file: &str, text: &str) -> Result<Vec<Line>> {
                 _ => {}
             }
             line.tokens.push(token);
+            if line.tokens.len() > LONGEST {
+                return Err(here.error("this statement is too long: give a part a name of its own"));
+            }
         }
     }
     match all.last() {
