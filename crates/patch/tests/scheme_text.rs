@@ -113,3 +113,12 @@ reduce max maximum(V)
     let lines: Vec<u32> = scheme.statements.iter().map(|statement| statement.line).collect();
     assert_eq!(lines, [10, 11, 12, 13, 14, 15, 17]);
 }
+
+#[test]
+fn schemes_of_the_docs_are_schemes() {
+    let page = include_str!("../../../docs/patch-schemes.md");
+    let blocks: Vec<&str> = page.split("```scheme\n").skip(1).collect();
+    assert_eq!(blocks.len(), 1);
+    let block = blocks[0].split("```").next().unwrap();
+    assert_eq!(text::parse("docs", block).unwrap(), Scheme::shipped("rusanov").unwrap());
+}
