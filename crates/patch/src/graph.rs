@@ -598,7 +598,7 @@ pub fn apply_binary(function: Binary, a: f64, b: f64) -> f64 {
     }
 }
 
-fn compare(logic: Logic, a: f64, b: f64) -> bool {
+pub(crate) fn compare(logic: Logic, a: f64, b: f64) -> bool {
     match logic {
         Logic::Less => a < b,
         Logic::LessEqual => a <= b,

@@ -31,7 +31,7 @@ pub mod text;
 
 pub use cell::Cell;
 pub use error::{Error, Result};
-pub use interpret::interpret;
+pub use interpret::{Interpreter, interpret};
 pub use kernel::{Kernel, Output, Shape};
 pub use lower::{Plan, Request, lower};
 pub use physics::{Physics, Term};

@@ -3,10 +3,16 @@
 //! Stages that are calls run the C text as it stands ([`Physics::evaluate`](crate::Physics::evaluate)),
 //! so that the interpreter of an unfused kernel does not rest on tracing.
 
+mod rows;
+
+use std::sync::Arc;
+
+use rows::{Memory, Program};
+
 use crate::cell::Cell;
 use crate::error::{Error, Result};
-use crate::graph::{Binary, BlockId, Coordinate, Graph, Leaf, Value, apply_binary};
-use crate::kernel::{Block, Call, INPUT, Kernel, OUTPUT, Stage};
+use crate::graph::{Binary, BlockId, apply_binary};
+use crate::kernel::{Block, Kernel, OUTPUT, Stage};
 
 /// Applies a kernel to K chunks: `parameters` are all of [`Kernel::parameters`] (`int` and frozen ones
 /// are taken from the kernel), `inputs` of [`crate::Shape::input_len`] values each, `outputs` of
@@ -16,6 +22,60 @@ use crate::kernel::{Block, Call, INPUT, Kernel, OUTPUT, Stage};
 /// [`Error::Mismatch`] where lengths do not fit; [`Error::Physics`] where the C text cannot be run.
 pub fn interpret(
     kernel: &Kernel,
+    parameters: &[f64],
+    cells: &[Cell],
+    inputs: &[&[f64]],
+    outputs: &mut [&mut [f64]],
+    speeds: &mut [f64],
+) -> Result<()> {
+    let programs = programs(kernel);
+    run(kernel, &programs, parameters, cells, inputs, outputs, speeds)
+}
+
+/// A kernel made ready once, for many calls of [`Interpreter::apply`], from several threads too.
+#[derive(Debug, Clone)]
+pub struct Interpreter {
+    kernel: Arc<Kernel>,
+    programs: Vec<Program>,
+}
+
+impl Interpreter {
+    /// Makes a kernel ready.
+    #[must_use]
+    pub fn new(kernel: Arc<Kernel>) -> Self {
+        let programs = programs(&kernel);
+        Self { kernel, programs }
+    }
+
+    /// The kernel.
+    #[must_use]
+    pub fn kernel(&self) -> &Arc<Kernel> {
+        &self.kernel
+    }
+
+    /// As [`interpret`].
+    ///
+    /// # Errors
+    /// As [`interpret`].
+    pub fn apply(
+        &self,
+        parameters: &[f64],
+        cells: &[Cell],
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+        speeds: &mut [f64],
+    ) -> Result<()> {
+        run(&self.kernel, &self.programs, parameters, cells, inputs, outputs, speeds)
+    }
+}
+
+fn programs(kernel: &Kernel) -> Vec<Program> {
+    kernel.stages.iter().map(|stage| Program::new(kernel, stage)).collect()
+}
+
+fn run(
+    kernel: &Kernel,
+    programs: &[Program],
     parameters: &[f64],
     cells: &[Cell],
     inputs: &[&[f64]],
@@ -44,42 +104,16 @@ pub fn interpret(
     for &(place, value) in &kernel.frozen {
         parameters[usize::from(place)] = value;
     }
-    let programs: Vec<Program> =
-        kernel.stages.iter().map(|stage| Program::new(kernel, stage)).collect();
     let mut run = Run { kernel, parameters, values: Vec::new(), temporaries: Vec::new() };
     for (place, cell) in cells.iter().enumerate() {
         fits("values of an input chunk", inputs[place].len(), kernel.shape.input_len())?;
         fits("values of an output chunk", outputs[place].len(), kernel.shape.output_len())?;
-        let speed = run.chunk(&programs, cell, inputs[place], outputs[place])?;
+        let speed = run.chunk(programs, cell, inputs[place], outputs[place])?;
         if let Some(slot) = speeds.get_mut(place) {
             *slot = speed;
         }
     }
     Ok(())
-}
-
-/// A stage with the part of the graph that it needs.
-struct Program<'a> {
-    stage: &'a Stage,
-    graph: Graph,
-    needed: Vec<bool>,
-    /// Values written, or the arguments of the call; then the maximum.
-    outputs: Vec<Value>,
-}
-
-impl<'a> Program<'a> {
-    fn new(kernel: &Kernel, stage: &'a Stage) -> Self {
-        let wanted = match &stage.call {
-            Some(Call { arguments, .. }) => {
-                arguments.iter().copied().chain(stage.maximum).collect()
-            }
-            None => stage.outputs(),
-        };
-        let mut graph = Graph::new();
-        let outputs = graph.graft(&kernel.graph, &wanted, Graph::leaf);
-        let needed = graph.reachable(&outputs);
-        Self { stage, graph, needed, outputs }
-    }
 }
 
 struct Run<'a> {
@@ -92,7 +126,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn chunk(
         &mut self,
-        programs: &[Program<'_>],
+        programs: &[Program],
         cell: &Cell,
         input: &[f64],
         output: &mut [f64],
@@ -107,11 +141,20 @@ impl Run<'_> {
             .collect();
         let mut speed = f64::NEG_INFINITY;
         for program in programs {
-            let Stage { low, high, .. } = *program.stage;
+            let Stage { low, high, .. } = program.stage;
             for z in low[2]..high[2] {
                 for y in low[1]..high[1] {
-                    for x in low[0]..high[0] {
-                        let largest = self.voxel(program, cell, [x, y, z], input, output)?;
+                    let memory = Memory {
+                        kernel: self.kernel,
+                        parameters: &self.parameters,
+                        cell,
+                        input,
+                        output,
+                        temporaries: &self.temporaries,
+                    };
+                    program.row(&memory, [y, z], &mut self.values);
+                    for (lane, x) in (low[0]..high[0]).enumerate() {
+                        let largest = self.voxel(program, lane, [x, y, z], output)?;
                         if let Some(largest) = largest {
                             speed = apply_binary(Binary::Maximum, largest, speed);
                         }
@@ -122,66 +165,21 @@ impl Run<'_> {
         Ok(speed)
     }
 
+    /// Writes what a row gave for a voxel; the maximum, if the stage has one.
     fn voxel(
         &mut self,
-        program: &Program<'_>,
-        cell: &Cell,
+        program: &Program,
+        lane: usize,
         voxel: [i16; 3],
-        input: &[f64],
         output: &mut [f64],
     ) -> Result<Option<f64>> {
-        let (kernel, parameters, temporaries) = (self.kernel, &self.parameters, &self.temporaries);
-        let shape = &kernel.shape;
-        let seen = &*output;
-        let load = |block: BlockId, unknown: u16, at: [Coordinate; 3]| {
-            let mut from = voxel;
-            for axis in 0..3 {
-                match at[axis] {
-                    Coordinate::Shift(shift) => from[axis] += i16::from(shift),
-                    Coordinate::At(index) => from[axis] = index,
-                }
-            }
-            let place = kernel.blocks[usize::from(block.0)].offset(from) + usize::from(unknown);
-            match block {
-                INPUT => input[place],
-                OUTPUT => seen[place],
-                BlockId(other) => temporaries[usize::from(other)][place],
-            }
-        };
-        program.graph.evaluate(&program.needed, &mut self.values, |leaf| match leaf {
-            Leaf::Argument(_) => f64::NAN,
-            Leaf::Parameter(place) => parameters[usize::from(place)],
-            Leaf::Load { block, unknown, at } => load(block, unknown, at),
-            Leaf::Coefficient { matrix, axis, column } => {
-                let matrix = &kernel.matrices[usize::from(matrix)];
-                let row = usize::try_from(voxel[usize::from(axis)]).unwrap_or(usize::MAX);
-                matrix.entries[row * matrix.columns + usize::from(column)]
-            }
-            Leaf::Spacing(axis) => cell.spacing(shape, usize::from(axis)),
-            Leaf::Position { axis, halves } => {
-                let axis = usize::from(axis);
-                cell.position(shape, axis, voxel[axis], halves)
-            }
-            Leaf::Time => cell.time,
-            Leaf::TimeStep => cell.time_step,
-        });
-        let stage = program.stage;
-        let at = |value: &Value| self.values[value.index()];
-        let (results, maximum) = match &stage.call {
-            Some(call) => {
-                let count = call.arguments.len();
-                let arguments: Vec<f64> = program.outputs[..count].iter().map(at).collect();
-                let own = &parameters[..kernel.physics.parameters.len()];
-                let results =
-                    kernel.physics.evaluate(call.term, call.direction, &arguments, own)?;
-                (results, program.outputs.get(count).map(at))
-            }
-            None => {
-                let count = stage.writes.len();
-                let results = program.outputs[..count].iter().map(at).collect();
-                (results, program.outputs.get(count).map(at))
-            }
-        };
+        let (kernel, stage) = (self.kernel, &program.stage);
+        let mut results = program.results(&self.values, lane);
+        let maximum = stage.maximum.and_then(|_| results.pop());
+        if let Some(call) = &stage.call {
+            let own = &self.parameters[..kernel.physics.parameters.len()];
+            results = kernel.physics.evaluate(call.term, call.direction, &results, own)?;
+        }
         for (write, value) in stage.writes.iter().zip(results) {
             let block = &kernel.blocks[usize::from(write.block.0)];
             let place = block.offset(voxel) + usize::from(write.unknown);
