@@ -424,7 +424,7 @@ void post(const double *Q, const parameters *P, double *R) {
   for (int k = 0; k < 4; k++) {
     const int first = k < 3 ? DG_XXX + 6 * k : A_XX;
     take(Q, first, 6, X);
-    const double third_trace = sum(UU, X) / 3.0;
+    const double third_trace = 1.0 / 3.0 * sum(UU, X);
     for (int q = 0; q < 6; q++) R[first + q] = X[q] - third_trace * g[q];
   }
   R[ALPHA] = fmax(Q[ALPHA], P->state_floor);

@@ -1,8 +1,11 @@
 //! The 16 recorded right-hand sides, and what the right-hand side costs.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use temblor_patch::graph::{Function, Leaf, Node};
-use temblor_patch::{Physics, Term};
+use temblor_patch::lower::{Request, lower};
+use temblor_patch::{Physics, Scheme, Term};
 
 use crate::agreement::{Case, Extra, as_a_whole, compare_rate};
 use crate::transcription::{Constants, State, rate};
@@ -90,6 +93,24 @@ fn recorded_rates_are_reproduced_by_the_graph() {
 fn recorded_rates_are_reproduced_by_the_transcription() {
     for (case, want) in recorded() {
         as_a_whole(&case.name, &rate(&case.constants, &case.q, &case.dq), &want).unwrap();
+    }
+}
+
+#[test]
+fn a_voxel_costs_what_the_page_says() {
+    let physics = Arc::new(Physics::shipped("ccz4").unwrap());
+    // All operations, divisions; fused, in three dimensions.
+    for (scheme, on, want) in [
+        ("fd4", 0, (4494, 8)),
+        ("fd4", 1, (5239, 8)),
+        ("rusanov", 0, (5139, 27)),
+        ("rusanov", 1, (7049, 27)),
+    ] {
+        let integers = ["lapse", "s", "bs"].map(|name| (name.to_owned(), on)).to_vec();
+        let request = Request::new(3, 6).with_integers(integers);
+        let kernel = lower(&Scheme::shipped(scheme).unwrap(), &physics, &request).unwrap();
+        let flops = kernel.graph.flops(&kernel.stages[0].outputs());
+        assert_eq!((flops.total(), flops.divide), want, "{scheme} {on}");
     }
 }
 

@@ -4,9 +4,13 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a failure is a failed test")]
 
 mod agreement;
+mod convergence;
 mod field;
 mod golden;
 mod identities;
+mod march;
 mod mutations;
+mod puncture;
 mod seeded;
+mod speeds;
 mod transcription;
