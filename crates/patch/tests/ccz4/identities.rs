@@ -6,6 +6,7 @@ use temblor_patch::{Physics, Term};
 
 use crate::agreement::{Case, TEXT};
 use crate::field::{derivative, einstein, field};
+use crate::puncture::permuted;
 use crate::seeded::cases;
 use crate::transcription::constraints::constraints;
 use crate::transcription::{State, problems};
@@ -120,6 +121,27 @@ fn flat_space_stays_flat_exactly() {
     for (one_plus_log, shift) in [(false, 0.0), (false, 1.0), (true, 0.0), (true, 1.0)] {
         let got = Rate::new(case(one_plus_log, shift)).at(problems::flat(), [[0.0; 59]; 3]);
         assert!(largest(&got) == 0.0, "{got:?}");
+    }
+}
+
+#[test]
+fn permuted_axes_permute_the_rate() {
+    for seeded in cases() {
+        let (q, dq) = (seeded.q, seeded.dq);
+        let mut rate = Rate::new(seeded);
+        let straight = rate.at(q, dq);
+        for order in [[1, 0, 2], [0, 2, 1], [2, 0, 1]] {
+            let mut turned = dq;
+            for k in 0..3 {
+                turned[order[k]] = permuted(&dq[k], order);
+            }
+            let got = rate.at(permuted(&q, order), turned);
+            let want = permuted(&straight, order);
+            let bound = 1e-13 * largest(&want);
+            for u in 0..59 {
+                assert!((got[u] - want[u]).abs() <= bound, "{order:?} {u}: {} {}", got[u], want[u]);
+            }
+        }
     }
 }
 

@@ -96,7 +96,7 @@ impl Cube {
 }
 
 /// A state seen with its axes permuted: axis i is axis `order[i]` of the new one.
-fn permuted(q: &State, order: [usize; 3]) -> State {
+pub(crate) fn permuted(q: &State, order: [usize; 3]) -> State {
     let mut r = *q;
     for i in 0..3 {
         for first in [13, 17, 20, 23, 55] {
