@@ -3,11 +3,16 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::emit::gpu::order::{Costs, Line, Order, Step};
+use crate::emit::gpu::fit::{Line, Room};
+use crate::emit::gpu::order::{Costs, Order, Step};
 use crate::emit::gpu::{Dialect, Entry, Layout, Layouts, Program, Schedule, Way};
 use crate::emit::{Scalars, literal, unary_name};
 use crate::graph::{Binary, BlockId, Coordinate, Graph, Leaf, Logic, Node, Unary, Value};
 use crate::kernel::{INPUT, Kernel, OUTPUT, Stage};
+
+/// Shared memory of a multiprocessor for the columns of its threads, bytes; what is left of 227 KiB is
+/// for uniform values and what the system keeps per block.
+const COLUMNS: usize = 216 << 10;
 
 /// What all stages of a kernel share.
 struct Printer<'a> {
@@ -73,6 +78,7 @@ pub(super) fn program(
         flops: 0.0,
         moves: 0,
         loads: 0,
+        pressure: 0,
         parameters,
     };
     let text = &mut program.source;
@@ -125,6 +131,7 @@ impl<'a> Printer<'a> {
             program.flops += f64::from(self.graph.flops(&outputs).total()) * share;
             program.moves += line.moves;
             program.loads += line.loads;
+            program.pressure = program.pressure.max(line.pressure);
         }
         let entry = self.entry(number, &work, &lines, &mut program.source);
         program.entries.push(entry);
@@ -204,21 +211,29 @@ impl<'a> Printer<'a> {
     fn line(&self, work: &Work<'_>, group: &[usize]) -> Line {
         let outputs: Vec<Value> = group.iter().map(|&n| work.outputs[n]).collect();
         let costs = Costs::new(&self.scalars);
-        let limit = match self.schedule.values {
+        let values = match self.schedule.values {
             0 => usize::MAX,
             values => values as usize,
         };
+        // What the blocks of a multiprocessor leave to each thread.
+        let threads = (self.schedule.threads * self.schedule.blocks) as usize;
+        let room = Room { values, slots: COLUMNS / (8 * threads) };
         let orders = match self.schedule.order {
             Some(order) => vec![order],
-            None if limit == usize::MAX => vec![Order::Built],
-            None => vec![Order::Built, Order::Depth, Order::Greedy],
+            None if values == usize::MAX => vec![Order::Built],
+            None => vec![Order::Built, Order::Eager, Order::Depth, Order::Greedy],
         };
         let lines = orders.into_iter().map(|order| {
             let steps = costs.order(&outputs, order);
-            costs.allocate(&steps, &outputs, limit)
+            costs.allocate(&steps, &outputs, room)
         });
         // A repeated load costs more than a move to or from shared memory.
-        lines.min_by_key(|line| line.moves + 3 * line.loads).unwrap_or_default()
+        lines
+            .min_by_key(|line| {
+                let over = (line.slots as usize).saturating_sub(room.slots);
+                (over, line.moves + 3 * line.loads)
+            })
+            .unwrap_or_default()
     }
 
     fn entry(
@@ -588,8 +603,21 @@ impl<'a> Printer<'a> {
                         (false, false) => "double ",
                     };
                     named[value.index()] = true;
-                    let expression = self.expression(value, &name, &leaf);
-                    put(text, format_args!("      {kind}v{} = {expression};\n", value.index()));
+                    let n = value.index();
+                    if let Some((truth, [a, b])) = self.choice(node, &name) {
+                        // Both sides are read first: choosing between places in memory would cost a
+                        // branch, or a stack.
+                        put(
+                            text,
+                            format_args!(
+                                "      {kind}v{n};\n      {{ const double a = {a}, b = {b}; v{n} = \
+                                 {truth} ? a : b; }}\n"
+                            ),
+                        );
+                    } else {
+                        let expression = self.expression(value, &name, &leaf);
+                        put(text, format_args!("      {kind}v{n} = {expression};\n"));
+                    }
                 }
                 Step::Save(value, slot) => put(
                     text,
@@ -624,6 +652,16 @@ impl<'a> Printer<'a> {
                     }
                 }
             }
+        }
+    }
+
+    /// Condition and sides of a choice.
+    fn choice(&self, node: Node, name: &dyn Fn(Value) -> String) -> Option<(String, [String; 2])> {
+        match node {
+            Node::Binary(Binary::Minimum, a, b) => Some(("a < b".into(), [name(a), name(b)])),
+            Node::Binary(Binary::Maximum, a, b) => Some(("a > b".into(), [name(a), name(b)])),
+            Node::Select(c, a, b) => Some((name(c), [name(a), name(b)])),
+            _ => None,
         }
     }
 

@@ -13,6 +13,7 @@
 mod body;
 mod cuda;
 mod dialect;
+mod fit;
 mod hip;
 mod layout;
 mod opencl;
@@ -101,6 +102,8 @@ pub struct Program {
     pub moves: usize,
     /// Loads per voxel, repeated ones included.
     pub loads: usize,
+    /// Most values alive at once, wherever they are.
+    pub pressure: usize,
     /// Real parameters that the text expects.
     pub parameters: usize,
 }

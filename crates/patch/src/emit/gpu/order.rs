@@ -1,10 +1,8 @@
-//! In which order a thread computes the values of a voxel, and which of them wait in shared memory.
+//! In which order a thread computes the values of a voxel.
 //!
 //! A graph of thousands of nodes keeps more values alive than a thread has registers; left alone, a
-//! compiler spills to local memory. So the order is chosen here for few live values, and what still
-//! does not fit is kept in a column of shared memory per thread by Belady's rule (Belady 1966): of
-//! the values at hand, the one whose next use is farthest makes room. Loads are not kept, they are
-//! repeated.
+//! compiler spills to local memory. So the order is chosen here for few live values; [`super::fit`]
+//! finds a place for what is still too many.
 
 use std::collections::BinaryHeap;
 
@@ -29,24 +27,12 @@ pub(crate) enum Step {
 pub enum Order {
     /// As the graph was built: statement by statement of the scheme and the physics.
     Built,
+    /// As built, but a value that frees more than it takes comes as soon as it can.
+    Eager,
     /// Output by output, each depth first, the output next that needs the fewest new values.
     Depth,
     /// The ready value next that frees most.
     Greedy,
-}
-
-/// A program and what it takes.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Line {
-    pub(crate) steps: Vec<Step>,
-    /// Slots of shared memory per thread.
-    pub(crate) slots: u32,
-    /// Saves and restores.
-    pub(crate) moves: usize,
-    /// Loads, repeated ones included.
-    pub(crate) loads: usize,
-    /// Most values alive at once without any limit.
-    pub(crate) pressure: usize,
 }
 
 /// What the ordering needs to know of a graph.
@@ -70,6 +56,16 @@ impl<'a> Costs<'a> {
     /// Whether a value is read from memory, so that it can be read again.
     pub(crate) fn is_load(&self, value: Value) -> bool {
         matches!(self.graph.node(value), Node::Leaf(Leaf::Load { .. }))
+    }
+
+    /// Whether a value is a truth value.
+    pub(crate) fn is_truth(&self, value: Value) -> bool {
+        self.graph.node(value).is_truth()
+    }
+
+    /// Nodes of the graph.
+    pub(crate) fn nodes(&self) -> usize {
+        self.graph.nodes().len()
     }
 
     /// The values in registers that a value is computed from, negations looked through.
@@ -110,6 +106,7 @@ impl<'a> Costs<'a> {
         let needed = self.needed(outputs);
         let list = match order {
             Order::Built => self.built(&needed),
+            Order::Eager => self.eager(&self.built(&needed), outputs),
             Order::Depth => self.depth(outputs),
             Order::Greedy => self.greedy(&needed, outputs),
         };
@@ -177,6 +174,60 @@ impl<'a> Costs<'a> {
             stack.extend(self.operands(v));
         }
         count
+    }
+
+    /// An order in which values that end the life of two or more others are moved forward to where
+    /// their operands are there: sums over faces and directions then hold few terms.
+    fn eager(&self, list: &[Value], outputs: &[Value]) -> Vec<Value> {
+        let nodes = self.graph.nodes().len();
+        let mut uses = vec![0u32; nodes];
+        let mut missing = vec![0u32; nodes];
+        let mut users: Vec<Vec<Value>> = vec![Vec::new(); nodes];
+        for held in outputs.iter().filter_map(|&v| self.held(v)) {
+            uses[held.index()] += 1;
+        }
+        let mut needed = vec![false; nodes];
+        list.iter().for_each(|value| needed[value.index()] = true);
+        for &value in list {
+            for operand in self.operands(value) {
+                uses[operand.index()] += 1;
+                if !self.is_load(operand) {
+                    users[operand.index()].push(value);
+                    missing[value.index()] += 1;
+                }
+            }
+        }
+        let mut done = vec![false; nodes];
+        let mut result = Vec::with_capacity(list.len());
+        let mut ready = Vec::new();
+        for &next in list {
+            ready.push(next);
+            while let Some(value) = ready.pop() {
+                if done[value.index()] {
+                    continue;
+                }
+                done[value.index()] = true;
+                result.push(value);
+                for operand in self.operands(value) {
+                    uses[operand.index()] -= 1;
+                }
+                for &user in &users[value.index()] {
+                    missing[user.index()] -= 1;
+                }
+                let frees = |user: &Value| {
+                    let last = |o: &Value| !self.is_load(*o) && uses[o.index()] == 1;
+                    self.operands(*user).iter().filter(|o| last(o)).count()
+                };
+                let near = self.operands(value).into_iter().chain([value]);
+                for user in near.flat_map(|v| users[v.index()].clone()) {
+                    let free = missing[user.index()] == 0 && !done[user.index()];
+                    if free && frees(&user) >= 2 {
+                        ready.push(user);
+                    }
+                }
+            }
+        }
+        result
     }
 
     fn depth(&self, outputs: &[Value]) -> Vec<Value> {
@@ -306,111 +357,5 @@ impl<'a> Costs<'a> {
             steps.push(Step::Output(n));
         }
         steps
-    }
-
-    /// What a step reads.
-    fn reads(&self, step: Step, outputs: &[Value]) -> Vec<Value> {
-        match step {
-            Step::Compute(value) => self.operands(value),
-            Step::Output(n) => self.held(outputs[n]).into_iter().collect(),
-            Step::Save(..) | Step::Restore(..) => Vec::new(),
-        }
-    }
-
-    /// Fits an order into so many values at hand.
-    pub(crate) fn allocate(&self, steps: &[Step], outputs: &[Value], limit: usize) -> Line {
-        let nodes = self.graph.nodes().len();
-        let mut uses: Vec<Vec<usize>> = vec![Vec::new(); nodes];
-        for (at, &step) in steps.iter().enumerate() {
-            for value in self.reads(step, outputs) {
-                uses[value.index()].push(at);
-            }
-        }
-        uses.iter_mut().for_each(|list| list.reverse());
-        let mut line = Line::default();
-        let mut at_hand: Vec<Value> = Vec::new();
-        let mut slot: Vec<Option<u32>> = vec![None; nodes];
-        let mut free: Vec<u32> = Vec::new();
-        let mut alive = 0usize;
-        for (at, &step) in steps.iter().enumerate() {
-            let reads = self.reads(step, outputs);
-            let computed = match step {
-                Step::Compute(value) => Some(value),
-                _ => None,
-            };
-            let mut fetch: Vec<Value> = reads.clone();
-            fetch.retain(|value| !at_hand.contains(value));
-            // A load may come back instead of a first use: then it is computed here.
-            for value in fetch {
-                self.make_room(&mut line, &mut at_hand, &mut slot, &mut free, &uses, &reads, limit);
-                if let Some(place) = slot[value.index()] {
-                    line.steps.push(Step::Restore(value, place));
-                    line.moves += 1;
-                } else {
-                    line.steps.push(Step::Compute(value));
-                    line.loads += 1;
-                }
-                at_hand.push(value);
-            }
-            for &value in &reads {
-                while uses[value.index()].last().is_some_and(|&use_| use_ <= at) {
-                    uses[value.index()].pop();
-                }
-                if uses[value.index()].is_empty() {
-                    at_hand.retain(|&other| other != value);
-                    free.extend(slot[value.index()].take());
-                    alive = alive.saturating_sub(1);
-                }
-            }
-            if let Some(value) = computed {
-                line.loads += usize::from(self.is_load(value));
-                let used = !uses[value.index()].is_empty();
-                if used {
-                    self.make_room(
-                        &mut line,
-                        &mut at_hand,
-                        &mut slot,
-                        &mut free,
-                        &uses,
-                        &reads,
-                        limit,
-                    );
-                    at_hand.push(value);
-                    alive += 1;
-                }
-            }
-            line.steps.push(step);
-            line.pressure = line.pressure.max(alive);
-        }
-        line
-    }
-
-    fn make_room(
-        &self,
-        line: &mut Line,
-        at_hand: &mut Vec<Value>,
-        slot: &mut [Option<u32>],
-        free: &mut Vec<u32>,
-        uses: &[Vec<usize>],
-        keep: &[Value],
-        limit: usize,
-    ) {
-        while at_hand.len() >= limit {
-            let candidates = (0..at_hand.len()).filter(|&n| {
-                !keep.contains(&at_hand[n]) && !self.graph.node(at_hand[n]).is_truth()
-            });
-            let next = |n: &usize| uses[at_hand[*n].index()].last().copied().unwrap_or(usize::MAX);
-            let Some(chosen) = candidates.max_by_key(next) else { return };
-            let value = at_hand.swap_remove(chosen);
-            if slot[value.index()].is_none() && !self.is_load(value) {
-                let place = free.pop().unwrap_or_else(|| {
-                    line.slots += 1;
-                    line.slots - 1
-                });
-                slot[value.index()] = Some(place);
-                line.steps.push(Step::Save(value, place));
-                line.moves += 1;
-            }
-        }
     }
 }

@@ -41,7 +41,7 @@ pub struct Schedule {
     pub groups: u32,
     /// Whether the blocks of a group follow each other instead of those of a patch (`s`).
     pub sweep: bool,
-    /// Order of a voxel's program (`ob`, `od`, `og`); none: the one with the fewest moves.
+    /// Order of a voxel's program (`ob`, `oe`, `od`, `og`); none: the one with the fewest moves.
     pub order: Option<Order>,
 }
 
@@ -62,7 +62,7 @@ impl Schedule {
             Error::Mismatch(format!(
                 "there is no schedule `{name}`: a name is tile, bulk, direct, flat or unfused, then \
                  any of -tN (threads), -bN (blocks per multiprocessor), -rN (values in registers), \
-                 -gN (groups of outputs), -s (groups one after the other), -ob, -od, -og (order), \
+                 -gN (groups of outputs), -s (groups one after the other), -ob, -oe, -od, -og (order), \
                  such as direct-t128-b2-r100"
             ))
         };
@@ -79,6 +79,7 @@ impl Schedule {
             match part {
                 "s" => schedule.sweep = true,
                 "ob" => schedule.order = Some(Order::Built),
+                "oe" => schedule.order = Some(Order::Eager),
                 "od" => schedule.order = Some(Order::Depth),
                 "og" => schedule.order = Some(Order::Greedy),
                 _ => {
