@@ -88,7 +88,8 @@ fn places(kernel: &Kernel, block: usize, layout: &Layout) -> Vec<usize> {
             for x in block.low[0]..block.high[0] {
                 for u in 0..block.width {
                     let place = layout.place([x, y, z].map(i64::from), i64::from(u));
-                    list[block.offset([x, y, z]) + usize::from(u)] = usize::try_from(place).unwrap();
+                    list[block.offset([x, y, z]) + usize::from(u)] =
+                        usize::try_from(place).unwrap();
                 }
             }
         }
@@ -187,7 +188,8 @@ fn agrees(kernel: &Kernel, oracle: &Kernel, name: &str, resident: bool) {
         assert!(want.iter().all(|v| v.is_finite()), "{}: the oracle is not finite", kernel.name);
         // Cube roots are the library's, good to an ulp or two.
         let library = kernel.graph.nodes().iter().any(temblor_patch::emit::is_library_call);
-        let bound = if library { 1e-13 * want.iter().fold(0.0, |m, v| f64::max(m, v.abs())) } else { 0.0 };
+        let bound =
+            if library { 1e-13 * want.iter().fold(0.0, |m, v| f64::max(m, v.abs())) } else { 0.0 };
         let differs = |(a, b): (&f64, &f64)| bits(*a) != bits(*b) && !((a - b).abs() <= bound);
         let wrong = got.iter().zip(want).position(differs);
         assert!(
@@ -200,7 +202,11 @@ fn agrees(kernel: &Kernel, oracle: &Kernel, name: &str, resident: bool) {
     }
     if kernel.speeds {
         let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-13 * b.abs();
-        assert!(keys.iter().zip(&speeds).all(close), "{} by {name}: {keys:?} {speeds:?}", kernel.name);
+        assert!(
+            keys.iter().zip(&speeds).all(close),
+            "{} by {name}: {keys:?} {speeds:?}",
+            kernel.name
+        );
     }
 }
 
@@ -225,8 +231,12 @@ fn every_order_and_fission_gives_the_interpreters_bits_for_ccz4() {
     for scheme in ["fd4", "rusanov"] {
         let fused = kernel("ccz4", scheme, 3, 3, Plan::Fused);
         let oracle = kernel("ccz4", scheme, 3, 3, Plan::Unfused);
-        for name in ["flat-t32-r40-ob", "flat-t32-b2-r88-od-g4", "flat-t32-b4-r64-oe-g2-s", "flat-t32-r90-og"]
-        {
+        for name in [
+            "flat-t32-r40-ob",
+            "flat-t32-b2-r88-od-g4",
+            "flat-t32-b4-r64-oe-g2-s",
+            "flat-t32-r90-og",
+        ] {
             agrees(&fused, &oracle, name, true);
         }
     }

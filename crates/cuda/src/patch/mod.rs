@@ -4,6 +4,7 @@
 //! neighbouring threads read neighbouring values; chunks of a host come as they are.
 
 mod apply;
+mod bandwidth;
 pub mod compile;
 mod program;
 mod service;
@@ -21,6 +22,7 @@ use crate::backend::Device;
 use crate::faults::Lost;
 use crate::sys::{capability, shared_per_block};
 use apply::Pipeline;
+pub use bandwidth::pinned_bandwidth;
 use program::{Loaded, refused};
 use set::CudaSet;
 
@@ -96,6 +98,39 @@ pub(crate) fn kernel(
         parameters,
         pipeline: None,
     })
+}
+
+/// Compiles all that [`temblor_backend::Backend::patch_kernel`] would need on a card of a compute
+/// capability (90 for 9.0) into the cache, without a card or a driver; `chunks` adds what
+/// [`PatchKernel::apply`] needs.
+///
+/// # Errors
+/// [`Error::Unsupported`] for a schedule that does not go with the kernel; [`Error::Driver`] from the
+/// compiler.
+pub fn compile_ahead(
+    kernel: &Kernel,
+    schedule: &str,
+    capability: i32,
+    contract: bool,
+    chunks: bool,
+) -> Result<()> {
+    let parsed = Schedule::parse(schedule).map_err(|e| refused(&e))?;
+    let resident = Layouts::resident(kernel);
+    let program = program::print(kernel, &parsed, &resident, true)?;
+    compile::cubin(&program.source, capability, contract)?;
+    let state = Layouts { output: resident.input, ..resident };
+    let points = [speed_kernel(kernel), post_kernel(kernel)];
+    for point in points {
+        if let Some(point) = point.map_err(|e| refused(&e))? {
+            let program = program::print(&point, &Schedule::new(Way::Flat), &state, false)?;
+            compile::cubin(&program.source, capability, contract)?;
+        }
+    }
+    if chunks {
+        let program = program::print(kernel, &parsed, &Layouts::chunks(kernel), false)?;
+        compile::cubin(&program.source, capability, contract)?;
+    }
+    Ok(())
 }
 
 impl CudaPatchKernel {

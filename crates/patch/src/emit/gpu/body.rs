@@ -249,14 +249,15 @@ impl<'a> Printer<'a> {
         let flat = matches!(way, Way::Flat | Way::Unfused);
         let wanted = schedule.threads as usize;
         // Patches of a block, threads of a patch.
-        let patches = if flat { 1 } else { (wanted / work.voxels).max(1) };
+        let chunk = self.layouts.input.len.next_multiple_of(2);
+        let fit = if tiled { COLUMNS / (8 * chunk * schedule.blocks as usize) } else { wanted };
+        let patches = if flat { 1 } else { (wanted / work.voxels).min(fit).max(1) };
         let each = if flat { wanted } else { work.voxels.min(wanted) };
         let threads = (patches * each).next_multiple_of(32);
         let threads = u32::try_from(threads).unwrap_or(1024);
         // Patches that a block may see parts of.
         let seen = if flat { (threads as usize - 1).div_ceil(work.voxels) + 1 } else { patches };
         let uniforms = work.uniforms.len();
-        let chunk = self.layouts.input.len.next_multiple_of(2);
         let tile = if tiled { chunk * patches } else { 0 };
         let slots = lines.iter().map(|(_, line)| line.slots as usize).max().unwrap_or(0);
         // Tile, then a gate, then uniform values, then the threads' columns.

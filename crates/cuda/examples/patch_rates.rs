@@ -1,0 +1,290 @@
+//! Rates of patch kernels on a card, by schedule, beside the measured copy bandwidth.
+//!
+//! `cargo run --release -p temblor-cuda --example patch_rates -- [part of a case's name] [schedule ...]
+//! [--compile-only] [--no-apply]`. Kernels are compiled first, in parallel, into the user's cache
+//! (`XDG_CACHE_HOME`); `--compile-only` stops there and needs no card. Data are random and valid, far
+//! larger than the second-level cache; times are those of device events, median of ten; a rate counts
+//! voxels of the interiors. `roof` is the copy bandwidth over [`Kernel::least_bytes`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use temblor_backend::{Backend, Cell, PatchOptions, Result, StreamPattern, StreamRequest};
+use temblor_cuda::{CudaBackend, patch};
+use temblor_patch::emit::gpu::candidates;
+use temblor_patch::{Kernel, Output, Physics, Plan, Request, Scheme, lower};
+
+struct Case {
+    physics: &'static str,
+    scheme: &'static str,
+    cells: u16,
+    /// Voxels in all, a power of two.
+    log2: u32,
+}
+
+const CASES: [Case; 8] = [
+    Case { physics: "euler", scheme: "rusanov", cells: 3, log2: 22 },
+    Case { physics: "euler", scheme: "rusanov", cells: 6, log2: 23 },
+    Case { physics: "euler", scheme: "rusanov", cells: 16, log2: 23 },
+    Case { physics: "euler", scheme: "fd4", cells: 6, log2: 22 },
+    Case { physics: "euler", scheme: "fd4", cells: 16, log2: 22 },
+    Case { physics: "ccz4", scheme: "rusanov", cells: 6, log2: 19 },
+    Case { physics: "ccz4", scheme: "fd4", cells: 6, log2: 19 },
+    Case { physics: "ccz4", scheme: "fd4", cells: 16, log2: 19 },
+];
+
+fn kernel(case: &Case, plan: Plan) -> Kernel {
+    let physics = Arc::new(Physics::shipped(case.physics).expect("it ships"));
+    let scheme = Scheme::shipped(case.scheme).expect("it ships");
+    let integers = if case.physics == "ccz4" {
+        vec![("lapse".into(), 1), ("s".into(), 1), ("bs".into(), 1)]
+    } else {
+        Vec::new()
+    };
+    let request = Request::new(3, case.cells).with_plan(plan).with_integers(integers);
+    lower(&scheme, &physics, &request).expect("shipped physics and schemes go together")
+}
+
+/// A chunk near rest.
+fn chunk(kernel: &Kernel, seed: u32) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12345);
+    let mut noise = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / 16_777_216.0 - 0.5
+    };
+    let rest: &[(usize, f64)] = match kernel.physics.name.as_str() {
+        "euler" => &[(0, 1.0), (4, 3.0)],
+        _ => &[(0, 1.0), (3, 1.0), (5, 1.0), (16, 1.0), (54, 1.0)],
+    };
+    let width = kernel.shape.width();
+    let mut values: Vec<f64> = (0..kernel.shape.input_len()).map(|_| 0.1 * noise()).collect();
+    for voxel in values.chunks_exact_mut(width) {
+        rest.iter().for_each(|&(unknown, value)| voxel[unknown] += value);
+    }
+    values
+}
+
+fn cells(count: usize) -> Vec<Cell> {
+    let cell = Cell { centre: [0.0; 3], size: [1.0; 3], time: 0.0, time_step: 1e-4 };
+    vec![cell; count]
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+struct Job {
+    kernel: Arc<Kernel>,
+    schedule: String,
+    chunks: bool,
+}
+
+fn compile(jobs: &[Job]) {
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let Job { kernel, schedule, chunks } = job;
+                    let done = patch::compile_ahead(kernel, schedule, 90, true, *chunks);
+                    if let Err(error) = done {
+                        let source = std::error::Error::source(&error).map(ToString::to_string);
+                        println!(
+                            "{} {schedule}: {error}: {}",
+                            kernel.name,
+                            source.unwrap_or_default()
+                        );
+                    }
+                }
+            });
+        }
+    });
+    println!("compiled {} programs in {:.1} s", jobs.len(), start.elapsed().as_secs_f64());
+}
+
+/// Median time of an evaluation of all patches, and the report's columns.
+fn measure(
+    backend: &CudaBackend,
+    kernel: &Kernel,
+    schedule: &str,
+    patches: usize,
+) -> Result<(f64, String)> {
+    let options = PatchOptions::new(true).with_schedule(schedule);
+    let made = backend.patch_kernel(kernel, &options)?;
+    let (states, rates) = match kernel.shape.output {
+        Output::Step => (2, 0),
+        Output::Rate => (1, 1),
+    };
+    let mut set = made.patches(&cells(patches), states, rates)?;
+    let pool: Vec<Vec<f64>> = (0..8).map(|seed| chunk(kernel, seed)).collect();
+    for patch in 0..patches {
+        set.upload(0, patch, &pool[patch % pool.len()])?;
+    }
+    let into = states - 1;
+    set.time(0, into, 2)?;
+    let seconds = median(set.time(0, into, 10)?);
+    let report = made.report();
+    let number = |value: Option<u32>| value.map_or_else(|| "-".into(), |v| v.to_string());
+    let columns = format!(
+        "{:>4} {:>6} {:>7} {:>4.0}% {:>6.0} {:>6.0}",
+        number(report.registers),
+        number(report.spills),
+        number(report.shared),
+        100.0 * report.occupancy.unwrap_or(0.0),
+        report.flops,
+        report.bytes
+    );
+    Ok((seconds, columns))
+}
+
+fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
+    let kernel = kernel(case, Plan::Fused);
+    let shape = &kernel.shape;
+    let count = ((1usize << 29) / (8 * shape.input_len())).max(1);
+    let mut made = backend.patch_kernel(&kernel, &PatchOptions::new(true))?;
+    let pool: Vec<Vec<f64>> = (0..count).map(|k| chunk(&kernel, (k % 64) as u32)).collect();
+    let inputs: Vec<&[f64]> = pool.iter().map(Vec::as_slice).collect();
+    let mut results = vec![vec![1.0; shape.output_len()]; count];
+    let mut outputs: Vec<&mut [f64]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+    let cells = cells(count);
+    made.apply(&cells, &inputs, &mut outputs, &mut [])?;
+    let times = (0..5).map(|_| {
+        let start = Instant::now();
+        made.apply(&cells, &inputs, &mut outputs, &mut [])?;
+        Ok(start.elapsed().as_secs_f64())
+    });
+    let seconds = median(times.collect::<Result<_>>()?);
+    let bytes = |len: usize| 8.0 * (len * count) as f64;
+    let (to, from) = (bytes(shape.input_len()), bytes(shape.output_len()));
+    // Both ways at once at the rates measured for both at once, the longer alone after the shorter.
+    let ideal = (to / rates[0]).max(from / rates[1]).max(to.min(from) / rates[2]);
+    println!(
+        "apply {}: {count} chunks, {:.1} GB/s in and {:.1} GB/s out, {:.0}% of the pinned copies, \
+         {:.4} Gcell/s",
+        kernel.name,
+        to / seconds / 1e9,
+        from / seconds / 1e9,
+        100.0 * ideal / seconds,
+        1e-9 * (count * shape.voxels()) as f64 / seconds
+    );
+    Ok(())
+}
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let flag = |name: &str| arguments.iter().any(|argument| argument == name);
+    let words: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let wanted = words.first().map_or("", |word| word.as_str());
+    let cases: Vec<(&Case, Arc<Kernel>, Arc<Kernel>)> = CASES
+        .iter()
+        .map(|case| {
+            (case, Arc::new(kernel(case, Plan::Fused)), Arc::new(kernel(case, Plan::Unfused)))
+        })
+        .filter(|(_, fused, _)| fused.name.contains(wanted))
+        .collect();
+    // What an H200 gives a block; a card with less refuses what does not fit.
+    let list = |fused: &Kernel| -> Vec<String> {
+        let named: Vec<String> = words.iter().skip(1).map(|&word| word.clone()).collect();
+        if named.is_empty() { candidates(fused, 232_448, true) } else { named }
+    };
+    let mut jobs = Vec::new();
+    for (_, fused, unfused) in &cases {
+        for (n, schedule) in list(fused).into_iter().enumerate() {
+            jobs.push(Job { kernel: fused.clone(), schedule, chunks: n == 0 });
+        }
+        let schedule = "unfused".to_owned();
+        jobs.push(Job { kernel: unfused.clone(), schedule, chunks: false });
+    }
+    // The longest first.
+    jobs.sort_by_key(|job| std::cmp::Reverse(job.kernel.graph.nodes().len()));
+    compile(&jobs);
+    if flag("--compile-only") {
+        return Ok(());
+    }
+    let backend = CudaBackend::new(0)?;
+    let device = backend.device();
+    println!("{} ({}, {})", device.name, device.arch, device.driver);
+    let request = StreamRequest {
+        pattern: StreamPattern::Copy,
+        elements: 1 << 29,
+        fill: 1.0,
+        samples: 5,
+        seconds: 0.1,
+    };
+    let copy = match backend.stream(&request) {
+        Ok(rates) => median(rates),
+        Err(error) => {
+            println!("no copy bandwidth ({error}); 4.3 TB/s is assumed");
+            4.3e12
+        }
+    };
+    println!("device copy {:.2} TB/s", copy / 1e12);
+    for (case, fused, unfused) in &cases {
+        let voxels = fused.shape.voxels();
+        let patches = (1usize << case.log2) / voxels;
+        let rate = |seconds: f64| 1e-9 * (patches * voxels) as f64 / seconds;
+        let chain = measure(&backend, unfused, "unfused", patches);
+        let roof = 1e-9 * copy / fused.least_bytes();
+        println!("\n{}: {patches} patches, roof {roof:.2} Gcell/s", fused.name);
+        println!(
+            "{:<26} {:>8} {:>6} {:>7} {:>4} {:>6} {:>7} {:>5} {:>6} {:>6}",
+            "schedule",
+            "Gcell/s",
+            "roof",
+            "/chain",
+            "regs",
+            "local",
+            "shared",
+            "occ",
+            "flops",
+            "bytes"
+        );
+        let chain = match chain {
+            Ok((seconds, columns)) => {
+                let share = 100.0 * rate(seconds) / roof;
+                println!(
+                    "{:<26} {:>8.3} {share:>5.1}% {:>7} {columns}",
+                    "unfused",
+                    rate(seconds),
+                    1.0
+                );
+                seconds
+            }
+            Err(error) => {
+                println!("unfused: {error}");
+                f64::NAN
+            }
+        };
+        for schedule in list(fused) {
+            match measure(&backend, fused, &schedule, patches) {
+                Ok((seconds, columns)) => println!(
+                    "{schedule:<26} {:>8.3} {:>5.1}% {:>7.2} {columns}",
+                    rate(seconds),
+                    100.0 * rate(seconds) / roof,
+                    chain / seconds
+                ),
+                Err(error) => {
+                    let source = std::error::Error::source(&error).map(ToString::to_string);
+                    println!("{schedule}: {error}: {}", source.unwrap_or_default());
+                }
+            }
+        }
+    }
+    if !flag("--no-apply") {
+        let rates = patch::pinned_bandwidth(0)?;
+        println!(
+            "\npinned copies: {:.1} GB/s to the card, {:.1} back, {:.1} each way at once",
+            rates[0] / 1e9,
+            rates[1] / 1e9,
+            rates[2] / 1e9
+        );
+        for (case, ..) in &cases {
+            apply(&backend, case, rates)?;
+        }
+    }
+    Ok(())
+}
