@@ -9,6 +9,7 @@ pub mod compile;
 mod program;
 mod service;
 mod set;
+mod tuned;
 
 use std::sync::Arc;
 
@@ -20,17 +21,25 @@ use temblor_patch::emit::gpu::{Layouts, Schedule, Way, candidates, post_kernel, 
 use crate::ID;
 use crate::backend::Device;
 use crate::faults::Lost;
-use crate::sys::{capability, shared_per_block};
+use crate::sys::{self, capability, shared_per_block};
 use apply::Pipeline;
 pub use bandwidth::pinned_bandwidth;
 use program::{Loaded, refused};
 use set::CudaSet;
 
-/// Schedules of a kernel on a device, preferred first.
+/// Schedules that are compiled at most to find one without spills.
+const TRIED: usize = 4;
+
+/// Schedules of a kernel on a device, preferred first: what was measured fastest, if it was.
 pub(crate) fn schedules(device: &Device, kernel: &Kernel) -> Result<Vec<String>> {
     let shared = shared_per_block(&device.context)?;
     let bulk = capability(&device.context)? >= 90;
-    Ok(candidates(kernel, shared, bulk))
+    let mut list = candidates(kernel, shared, bulk);
+    if let Some(row) = tuned::find(&sys::describe(&device.context)?.name, kernel) {
+        list.retain(|name| name != row.schedule);
+        list.insert(0, row.schedule.into());
+    }
+    Ok(list)
 }
 
 /// Programs of a kernel, shared with its sets.
@@ -66,14 +75,33 @@ pub(crate) fn kernel(
 ) -> Result<CudaPatchKernel> {
     device.lost.check()?;
     let context = &device.context;
-    let name = match &options.schedule {
-        Some(name) => name.clone(),
-        None => schedules(device, kernel)?.swap_remove(0),
-    };
-    let schedule = Schedule::parse(&name).map_err(|e| refused(&e))?;
     let layouts = Layouts::resident(kernel);
     let contract = options.contract;
-    let resident = Loaded::new(context, kernel, (&name, &schedule), &layouts, contract, true)?;
+    let load = |name: &str| -> Result<(Schedule, Loaded)> {
+        let schedule = Schedule::parse(name).map_err(|e| refused(&e))?;
+        let loaded = Loaded::new(context, kernel, (name, &schedule), &layouts, contract, true)?;
+        Ok((schedule, loaded))
+    };
+    let (schedule, resident) = match &options.schedule {
+        Some(name) => load(name)?,
+        None => {
+            let mut names = schedules(device, kernel)?.into_iter().take(TRIED);
+            let first = names.next().unwrap_or_else(|| "unfused".into());
+            let mut chosen = load(&first)?;
+            // The first without spills, else the one with the fewest.
+            for name in names {
+                if chosen.1.report.spills == Some(0) {
+                    break;
+                }
+                let next = load(&name)?;
+                if next.1.report.spills < chosen.1.report.spills {
+                    chosen = next;
+                }
+            }
+            chosen
+        }
+    };
+    let name = resident.report.schedule.clone();
     let state = Layouts { output: layouts.input, ..layouts };
     let plain = |kernel: Option<Kernel>| -> Result<Option<Loaded>> {
         let schedule = Schedule::new(Way::Flat);

@@ -9,7 +9,7 @@
 
 use crate::emit::gpu::order::Order;
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Output};
 
 /// Way of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -108,42 +108,62 @@ pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
         return names(&["unfused"]);
     }
     let heavy = kernel.graph.flops(&kernel.stages[0].outputs()).total() > 1500;
-    let mut list = if heavy {
-        names(&[
-            "flat-t128-b2-r96",
-            "flat-t256-r96",
-            "flat-t128-b2-r80",
-            "flat-t128-b2-r110",
-            "flat-t128-b3-r64",
-            "flat-t128-b4-r48",
-            "flat-t128-b2-r96-g2",
-            "flat-t128-b2-r96-g3-s",
-            "flat-t128-b2-r96-g4",
-            "direct-t224-r96",
-            "flat-t128-b2",
-        ])
-    } else {
-        names(&[
-            "direct-t256-b3",
-            "direct-t256-b2",
-            "direct-t256-b4",
-            "direct-t128-b6",
-            "direct-t512-b2",
-            "flat-t128-b6",
-            "flat-t128-b4",
-        ])
-    };
-    let tile = 8 * kernel.shape.input_len();
-    if !heavy && tile + 4096 <= shared {
-        let ways = if bulk { &["bulk", "tile"][..] } else { &["tile"] };
-        let fits = (shared / (tile + 2048)).clamp(1, 6);
-        for way in ways.iter().rev() {
-            for blocks in [2, 3, 4, 6].into_iter().filter(|&b| b <= fits.max(2)) {
-                list.insert(0, format!("{way}-t256-b{blocks}"));
+    match (heavy, kernel.shape.output) {
+        // Registers and spills as NVRTC 13.0 reports them for sm_90 and CCZ4; all listed spill nothing.
+        // Without -r any way spills hundreds of bytes; -b4-og 800, -b3-r56-g3 64, -b3-r50-g2 40.
+        (true, Output::Rate) => names(&[
+            "flat-t128-b2-r84-od",
+            "flat-t128-b4-r40-od-g4",
+            "flat-t128-b3-r54-od-g4",
+            "flat-t128-b2-r90-od-g4",
+            "flat-t128-b2-r88-od-g2",
+            "flat-t128-b4-r36-od-g6",
+            "flat-t128-b4-r40-od-g4-s",
+            "flat-t64-b4-r84-od",
+            "flat-t256-r84-od",
+            "direct-t256-r84-od",
+        ]),
+        // Sums over faces: -b2-r80 in one group spills 60 bytes, -b3-r54-g4 24, -b4-r38-g6 56.
+        (true, Output::Step) => names(&[
+            "flat-t128-b2-r88-oe-g4",
+            "flat-t128-b3-r48-oe-g4",
+            "flat-t128-b2-r80-oe-g3",
+            "flat-t128-b2-r72-oe-g2",
+            "flat-t128-b2-r88-oe-g4-s",
+            "flat-t128-b3-r44-oe-g6",
+            "flat-t64-b4-r88-oe-g4",
+            "direct-t256-r88-oe-g4",
+            "flat-t128-b2-r56-oe",
+        ]),
+        (false, _) => {
+            let mut list = names(&[
+                "direct-t256-b4-r24",
+                "flat-t256-b4-r24",
+                "direct-t512-b2-r24",
+                "flat-t128-b8-r22",
+                "direct-t256-b3-r28",
+                "flat-t128-b4",
+            ]);
+            let tile = 8 * kernel.shape.input_len();
+            // Tiles beside the columns of a block: as many blocks as fit.
+            let fits = |blocks: usize| blocks * (tile + (26 << 10)) <= shared;
+            let tiles: &[(usize, &str)] =
+                &[(4, "-t256-b4-r24"), (3, "-t256-b3-r28"), (2, "-t256-b2"), (2, "-t512-b2-r24")];
+            let ways: &[&str] = if bulk { &["bulk", "tile"] } else { &["tile"] };
+            let mut front = Vec::new();
+            for way in ways {
+                let rest = tiles.iter().filter(|(blocks, _)| fits(*blocks));
+                front.extend(rest.map(|(_, rest)| format!("{way}{rest}")));
             }
+            // Where few tiles fit, reading through the cache is tried first.
+            if fits(4) {
+                front.append(&mut list);
+                return front;
+            }
+            list.append(&mut front);
+            list
         }
     }
-    list
 }
 
 #[cfg(test)]
