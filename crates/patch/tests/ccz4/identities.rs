@@ -8,8 +8,8 @@ use crate::agreement::{Case, TEXT};
 use crate::field::{derivative, einstein, field};
 use crate::puncture::permuted;
 use crate::seeded::cases;
-use crate::transcription::constraints::constraints;
-use crate::transcription::{State, problems};
+use crate::transcription::constraints::{constraints, physical};
+use crate::transcription::{State, inverse, pair, problems, sum2, symmetric};
 
 /// A case with everything drawn but the branch; the floors are out of the way.
 fn case(one_plus_log: bool, shift: f64) -> Case {
@@ -188,5 +188,69 @@ fn theta_is_driven_by_the_hamiltonian_constraint_alone() {
         let e = rate.case.constants.e;
         let want = 0.5 * q[16] * e * e * h;
         assert!(want.abs() > 0.01 && (got[12] - want).abs() <= 1e-10, "{} {want}", got[12]);
+    }
+}
+
+/// Without a Z4 vector the equations of metric and extrinsic curvature are those of Arnowitt, Deser and
+/// Misner.
+#[test]
+fn metric_and_extrinsic_curvature_evolve_as_in_general_relativity() {
+    for one_plus_log in [false, true] {
+        let mut rate = Rate::new(case(one_plus_log, 1.0));
+        for x in PLACES {
+            let (q, dq) = (einstein(x), slopes(&einstein, x));
+            let got = rate.at(q, dq);
+            let want = physical(&q, &dq);
+            let (phi, growth) = (q[54], -2.0 * got[54] / q[54]);
+            for i in 0..3 {
+                for j in i..3 {
+                    let u = pair(i, j);
+                    // gamma_ij = g_ij / phi^2 and K_ij = (A_ij + g_ij K / 3) / phi^2.
+                    let gamma_rate = got[u] / (phi * phi) + growth * want.gamma[i][j];
+                    let parts = got[6 + u] + (got[u] * q[53] + q[u] * got[53]) / 3.0;
+                    let k_rate = parts / (phi * phi) + growth * want.k[i][j];
+                    for (got, want) in
+                        [(gamma_rate, want.gamma_rate[i][j]), (k_rate, want.k_rate[i][j])]
+                    {
+                        assert!((got - want).abs() <= 1e-10, "{i} {j}: {got} {want}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Without a Z4 vector `d_t Z_i = alpha M_i`, so that the contracted Christoffel symbols differ from those
+/// of the moving metric, `-d_j g^ij`, at the rate `2 alpha g^ij M_j`.
+#[test]
+fn contracted_christoffel_symbols_are_driven_by_the_momentum_constraint() {
+    let mut rate = Rate::new(case(true, 1.0));
+    for x in PLACES {
+        let (q, dq) = (einstein(x), slopes(&einstein, x));
+        let got = rate.at(q, dq);
+        // d_t g^ij = -g^im g^jn d_t g_mn, a field of its own.
+        let cell = std::cell::RefCell::new(&mut rate);
+        let inverse_rate = |y: [f64; 3]| {
+            let q = einstein(y);
+            let rate = symmetric(&cell.borrow_mut().at(q, [[0.0; 59]; 3]), 0);
+            let (up, _) = inverse(&symmetric(&q, 0));
+            let mut field = [0.0; 59];
+            for i in 0..3 {
+                for j in 0..3 {
+                    field[3 * i + j] = -sum2(|m, n| up[i][m] * up[j][n] * rate[m][n]);
+                }
+            }
+            field
+        };
+        let slopes = slopes(&inverse_rate, x);
+        let (up, _) = inverse(&symmetric(&q, 0));
+        let (_, momentum) = constraints(&q, &dq);
+        for i in 0..3 {
+            let metric: f64 = (0..3).map(|j| -slopes[j][3 * i + j]).sum();
+            let push: f64 = (0..3).map(|j| 2.0 * q[16] * up[i][j] * momentum[j]).sum();
+            let want = metric + push;
+            assert!(push.abs() > 1e-3, "{push}");
+            assert!((got[13 + i] - want).abs() <= 1e-10, "{i}: {} {want}", got[13 + i]);
+        }
     }
 }

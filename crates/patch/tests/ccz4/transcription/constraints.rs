@@ -1,10 +1,34 @@
-//! Constraints of Einstein's equations from the physical metric, by the definition of the Ricci tensor:
-//! no conformal decomposition, no contracted Christoffel symbols.
+//! Einstein's equations in terms of the physical metric and extrinsic curvature (Arnowitt, Deser,
+//! Misner; York 1979), with the Ricci tensor by its definition: no conformal decomposition, no
+//! contracted Christoffel symbols.
 
-use super::{State, Third, Vector, inverse, pair, sum, sum2, symmetric, tensor, third, vector};
+use super::{
+    State, Tensor, Third, Vector, inverse, pair, sum, sum2, symmetric, tensor, third, vector,
+};
 
-/// Hamiltonian, `H = R - K_ij K^ij + K^2`, and momentum, `M_i = D_j K^j_i - d_i K`, 1/m^2.
+/// What follows from a state and its derivatives.
+pub(crate) struct Physical {
+    /// Metric.
+    pub(crate) gamma: Tensor,
+    /// Extrinsic curvature, 1/m.
+    pub(crate) k: Tensor,
+    /// `H = R - K_ij K^ij + K^2`, 1/m^2.
+    pub(crate) hamiltonian: f64,
+    /// `M_i = D_j K^j_i - d_i K`, 1/m^2.
+    pub(crate) momentum: Vector,
+    /// Rate of the metric, 1/m.
+    pub(crate) gamma_rate: Tensor,
+    /// Rate of the extrinsic curvature, whether the constraints hold or not, 1/m^2.
+    pub(crate) k_rate: Tensor,
+}
+
+/// Hamiltonian and momentum constraint, 1/m^2.
 pub(crate) fn constraints(q: &State, dq: &[State; 3]) -> (f64, Vector) {
+    let physical = physical(q, dq);
+    (physical.hamiltonian, physical.momentum)
+}
+
+pub(crate) fn physical(q: &State, dq: &[State; 3]) -> Physical {
     let (phi, trace_k) = (q[54], q[53]);
     let p = vector(|k| q[55 + k]);
     let g = symmetric(q, 0);
@@ -57,5 +81,20 @@ pub(crate) fn constraints(q: &State, dq: &[State; 3]) -> (f64, Vector) {
         });
         divergence - dq[i][53]
     });
-    (h, momentum)
+
+    // d_t gamma = -2 alpha K + L_beta gamma,
+    // d_t K_ij = -D_i D_j alpha + alpha (R_ij + K K_ij - 2 K_ik K^k_j) + L_beta K.
+    let alpha = q[16];
+    let lie = |x: &Tensor, dx: &Third, i: usize, j: usize| {
+        sum(|k| q[17 + k] * dx[k][i][j] + x[k][j] * q[26 + 3 * i + k] + x[i][k] * q[26 + 3 * j + k])
+    };
+    let gamma_rate = tensor(|i, j| -2.0 * alpha * k_low[i][j] + lie(&gamma, &d_gamma, i, j));
+    let k_rate = tensor(|i, j| {
+        let hessian = dq[i][23 + j] - sum(|k| chris[k][i][j] * q[23 + k]);
+        let square = sum2(|m, n| up[m][n] * k_low[i][m] * k_low[n][j]);
+        -hessian
+            + alpha * (ricci[i][j] + trace * k_low[i][j] - 2.0 * square)
+            + lie(&k_low, &dk, i, j)
+    });
+    Physical { gamma, k: k_low, hamiltonian: h, momentum, gamma_rate, k_rate }
 }
