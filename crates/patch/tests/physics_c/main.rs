@@ -6,6 +6,7 @@
 mod compiler;
 mod constructs;
 mod line;
+mod programs;
 mod refusals;
 mod run;
 mod shipped;

@@ -201,3 +201,17 @@ fn a_numerical_flux_of_two_equal_sides_is_the_flux() {
         }
     }
 }
+
+#[test]
+fn the_example_of_the_page_is_read() {
+    let page = include_str!("../../../../docs/patch-physics.md");
+    let (_, text) = page.split_once("```c\n").unwrap();
+    let (text, _) = text.split_once("```").unwrap();
+    let physics = Physics::from_c("shallow.c", text).unwrap();
+    assert_eq!(physics.terms, [Term::Flux, Term::Eigenvalue, Term::Initial]);
+    let parameters = parameters(&physics, &[]);
+    let cases = random(Term::Flux, &[(0.5, 2.0), (-1.0, 1.0), (-1.0, 1.0)], 29, 50);
+    let mut jobs = jobs(Term::Flux, &cases, &parameters);
+    jobs.truncate(2);
+    agree(&physics, &jobs);
+}
