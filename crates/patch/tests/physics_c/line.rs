@@ -1,22 +1,16 @@
 //! Finite volumes along x in a few lines: what the shipped physics give in a scheme is what theory says.
 
-use temblor_patch::graph::Function;
 use temblor_patch::physics::arguments;
 use temblor_patch::{Physics, Term};
 
-use super::run::{graph, integers, parameters};
-
-/// A term along x, ready to run.
-struct Ready {
-    function: Function,
-    term: Term,
-}
+use super::run::{Ready, integers, parameters};
 
 /// A physics along a line of cells.
 pub(crate) struct Line {
     physics: Physics,
     parameters: Vec<f64>,
-    terms: Vec<Ready>,
+    /// Terms along x, each with the number of its arguments.
+    terms: Vec<(Term, usize, Ready)>,
     /// Left end and width of a cell, m.
     low: f64,
     dx: f64,
@@ -38,7 +32,8 @@ impl Line {
         let ready = |&term: &Term| {
             // The explosion has no exact solution.
             let function = physics.trace(term, 0, &chosen).ok()?;
-            Some(Ready { function, term })
+            let width = u16::try_from(physics.width()).unwrap();
+            Some((term, arguments(term, width).len(), Ready::new(function)))
         };
         let terms = physics.terms.iter().filter_map(ready).collect();
         let dx = (high - low) / f64::from(count);
@@ -49,14 +44,13 @@ impl Line {
 
     /// Runs a term on states, slopes, or position and time.
     fn run(&self, term: Term, first: &[&[f64]], x: f64, t: f64) -> Option<Vec<f64>> {
-        let ready = self.terms.iter().find(|ready| ready.term == term)?;
-        let width = u16::try_from(self.physics.width()).unwrap();
-        let mut given = vec![0.0; arguments(term, width).len()];
+        let (_, end, ready) = self.terms.iter().find(|(known, ..)| *known == term)?;
+        let end = *end;
+        let mut given = vec![0.0; end];
         let states = first.concat();
         given[..states.len()].copy_from_slice(&states);
-        let end = given.len();
         (given[end - 8], given[end - 5], given[end - 2]) = (x, self.dx, t);
-        Some(graph(&ready.function, &given, &self.parameters))
+        Some(ready.run(&given, &self.parameters))
     }
 
     fn at(&self, term: Term, cell: u32, t: f64) -> Vec<f64> {

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use temblor_patch::{Error, Physics, Term};
 
-use super::run::{assert_same, graph, random};
+use super::run::{Ready, assert_same, random};
 
 /// A writer of programs on the doubles a, b, c, d and the array v[3].
 struct Writer {
@@ -161,10 +161,10 @@ fn random_programs_are_the_same_traced_and_run() {
             Err(Error::Physics { what, .. }) if what.contains("too long to unroll") => continue,
             Err(error) => panic!("{error}\n{text}"),
         };
-        let traced = physics.trace(Term::Source, 0, &[]).unwrap();
+        let traced = Ready::new(physics.trace(Term::Source, 0, &[]).unwrap());
         for case in random(Term::Source, &[(-2.0, 2.0); 4], seed, 20) {
             let run = physics.evaluate(Term::Source, 0, &case, &[]).unwrap();
-            assert_same(&format!("program {seed}\n{text}"), &graph(&traced, &case, &[]), &run);
+            assert_same(&format!("program {seed}\n{text}"), &traced.run(&case, &[]), &run);
             compared += 1;
         }
     }

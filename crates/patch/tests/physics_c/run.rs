@@ -1,5 +1,7 @@
 //! Runs of a term: as a graph and as text, on random states.
 
+use std::cell::RefCell;
+
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -11,14 +13,31 @@ use super::compiler::Job;
 
 /// Runs a traced function.
 pub(crate) fn graph(function: &Function, arguments: &[f64], parameters: &[f64]) -> Vec<f64> {
-    let needed = function.graph.reachable(&function.outputs);
-    let mut values = Vec::new();
-    function.graph.evaluate(&needed, &mut values, |leaf| match leaf {
-        Leaf::Argument(place) => arguments[usize::from(place)],
-        Leaf::Parameter(place) => parameters[usize::from(place)],
-        other => panic!("a physics has no leaf {other:?}"),
-    });
-    function.outputs.iter().map(|output| values[output.index()]).collect()
+    Ready::new(function.clone()).run(arguments, parameters)
+}
+
+/// A traced function, ready to run often.
+pub(crate) struct Ready {
+    function: Function,
+    needed: Vec<bool>,
+    values: RefCell<Vec<f64>>,
+}
+
+impl Ready {
+    pub(crate) fn new(function: Function) -> Self {
+        let needed = function.graph.reachable(&function.outputs);
+        Self { function, needed, values: RefCell::default() }
+    }
+
+    pub(crate) fn run(&self, arguments: &[f64], parameters: &[f64]) -> Vec<f64> {
+        let mut values = self.values.borrow_mut();
+        self.function.graph.evaluate(&self.needed, &mut values, |leaf| match leaf {
+            Leaf::Argument(place) => arguments[usize::from(place)],
+            Leaf::Parameter(place) => parameters[usize::from(place)],
+            other => panic!("a physics has no leaf {other:?}"),
+        });
+        self.function.outputs.iter().map(|output| values[output.index()]).collect()
+    }
 }
 
 /// Defaults of the parameters with some changed.
@@ -85,10 +104,11 @@ pub(crate) fn agree(physics: &Physics, jobs: &[Job]) {
         let Job { term, direction, cases, parameters } = job;
         let what = format!("{} {} {direction}", physics.file, term.name());
         let traced = physics.trace(*term, *direction, &integers(physics, parameters)).unwrap();
+        let traced = Ready::new(traced);
         assert_eq!(cases.len(), compiled.len());
         for (case, compiled) in cases.iter().zip(compiled) {
             let run = physics.evaluate(*term, *direction, case, parameters).unwrap();
-            assert_same(&format!("{what}: trace and run"), &graph(&traced, case, parameters), &run);
+            assert_same(&format!("{what}: trace and run"), &traced.run(case, parameters), &run);
             let what = format!("{what}: run and compiler");
             if physics.text.contains("cbrt(") {
                 // Rust brings a cube root of its own, a few units in the last place from C's.
