@@ -1,4 +1,4 @@
-//! The physics of a kernel: C functions on private arrays, read by [`crate::c`].
+//! The physics of a kernel: C functions on private arrays, read by the module `c`.
 //!
 //! Conventions of the C text, which is plain C99 and compiles as such:
 //! - `enum unknowns { ... };` names the N evolved unknowns, from 0; `enum auxiliary { ... };` the M

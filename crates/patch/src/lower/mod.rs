@@ -3,7 +3,7 @@
 //! The passes, in order: `resolve` takes the physics' terms and drops what follows from absent ones;
 //! `hoist` (unfused only) gives every nested call a block of its own; [`crate::ranges`] infers
 //! ranges and drops dead blocks; `expand` writes directions out, inlines every block that is not
-//! stored, and joins all into one graph; `fuse` merges stages of equal ranges. [`scratch`] lays the
+//! stored, and joins all into one graph; `fuse` merges stages of equal ranges. [`scratch()`] lays the
 //! temporaries of a finished kernel out in one slab.
 
 mod expand;
