@@ -225,11 +225,16 @@ impl Domain {
 
     /// Values of a kernel's output for all patches, as a domain.
     pub(crate) fn applied(&self, kernel: &Kernel, dx: f64, step: f64) -> Self {
+        self.stepped(kernel, dx, step).0
+    }
+
+    /// Values of a kernel's output for all patches, and the largest speed of all.
+    pub(crate) fn stepped(&self, kernel: &Kernel, dx: f64, step: f64) -> (Self, f64) {
         let shape = &kernel.shape;
         let patches = self.patches(shape, dx, step);
         let cells: Vec<Cell> = patches.iter().map(|patch| patch.0).collect();
         let chunks: Vec<Vec<f64>> = patches.iter().map(|patch| patch.2.clone()).collect();
-        let (outputs, _) = apply(kernel, &cells, &chunks);
+        let (outputs, speeds) = apply(kernel, &cells, &chunks);
         let width = shape.output_width();
         let voxels = self.n.pow(self.d as u32);
         let mut all = Self { d: self.d, n: self.n, width, values: vec![f64::NAN; voxels * width] };
@@ -241,6 +246,6 @@ impl Domain {
                 all.values[place..place + width].copy_from_slice(values);
             }
         }
-        all
+        (all, speeds.into_iter().fold(f64::NEG_INFINITY, f64::max))
     }
 }
