@@ -5,6 +5,7 @@
 
 mod denormals;
 pub mod memory;
+mod patch;
 pub mod reference;
 pub mod roofs;
 pub mod tuned;

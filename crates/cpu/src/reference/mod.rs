@@ -15,14 +15,15 @@ mod step;
 
 use temblor_backend::plan::choose_variant;
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Error, Footprint, Parameter, PlanOptions, Propagator,
-    Result, StreamRequest, Variant, parameters,
+    Backend, Capabilities, DeviceInfo, Error, Footprint, Parameter, PatchKernel, PatchOptions,
+    PlanOptions, Propagator, Result, StreamRequest, Variant, parameters,
 };
+use temblor_patch::Kernel;
 use temblor_physics::{Arithmetic, BoundaryKind, Equation, Operator, WaveProblem};
 
 use crate::memory::{available_memory, memory_limit};
-use crate::roofs;
 use crate::tuned::Isa;
+use crate::{patch, roofs};
 use plan::Plan;
 
 /// Backend id.
@@ -104,6 +105,18 @@ impl Backend for ReferenceBackend {
 
     fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
         Ok(roofs::peak_flops(Isa::available()[0], samples))
+    }
+
+    fn patch_schedules(&self, _: &Kernel) -> Result<Vec<String>> {
+        Ok(patch::reference_schedules())
+    }
+
+    fn patch_kernel(
+        &self,
+        kernel: &Kernel,
+        options: &PatchOptions,
+    ) -> Result<Box<dyn PatchKernel>> {
+        patch::reference(BACKEND, kernel, options)
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {

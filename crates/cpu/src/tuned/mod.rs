@@ -19,9 +19,10 @@ mod timing;
 
 use temblor_backend::plan::choose_variant;
 use temblor_backend::{
-    Backend, Capabilities, DeviceInfo, Error, Footprint, Parameter, PlanOptions, Propagator,
-    Result, StreamRequest, Variant, parameters,
+    Backend, Capabilities, DeviceInfo, Error, Footprint, Parameter, PatchKernel, PatchOptions,
+    PlanOptions, Propagator, Result, StreamRequest, Variant, parameters,
 };
+use temblor_patch::Kernel;
 use temblor_physics::{Arithmetic, Axis, BoundaryKind, Equation, Operator, WaveProblem};
 
 pub use kernels::Isa;
@@ -32,7 +33,7 @@ use self::layout::Layout;
 use self::plan::{Plan, Schedules, trace_samples};
 use self::schedule::Schedule;
 use crate::memory::{AlignedVec, available_memory, memory_limit};
-use crate::roofs;
+use crate::{patch, roofs};
 
 /// Backend id.
 pub(crate) const BACKEND: &str = "cpu";
@@ -170,6 +171,18 @@ impl Backend for CpuBackend {
 
     fn peak_flops(&self, samples: u32) -> Result<Vec<f64>> {
         Ok(roofs::peak_flops(self.isa, samples))
+    }
+
+    fn patch_schedules(&self, kernel: &Kernel) -> Result<Vec<String>> {
+        Ok(patch::schedules(kernel))
+    }
+
+    fn patch_kernel(
+        &self,
+        kernel: &Kernel,
+        options: &PatchOptions,
+    ) -> Result<Box<dyn PatchKernel>> {
+        patch::compiled(BACKEND, kernel, options)
     }
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {

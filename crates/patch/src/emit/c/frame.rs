@@ -30,14 +30,6 @@ impl Table {
             Self::Index(axis) => format!("index{axis}"),
         }
     }
-
-    /// The axis of an index.
-    pub(super) fn axis(&self) -> Option<u8> {
-        match *self {
-            Self::Index(axis) => Some(axis),
-            Self::Base(..) => None,
-        }
-    }
 }
 
 /// A stage with what its function needs.

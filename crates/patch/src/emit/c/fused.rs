@@ -5,10 +5,10 @@
 //! made. The loops over lanes have a constant, small trip count, so that a vector compiler makes one
 //! vector of each scalar.
 
-use std::fmt::Write as _;
+use std::collections::{HashMap, HashSet};
 
 use super::frame::{Frame, StageFrame, Table, written};
-use super::segments::{Segment, segments};
+use super::segments::{Segment, segments, slots};
 use super::{Options, loaded, position, uniform_leaf};
 use crate::emit::place;
 use crate::graph::{Coordinate, Leaf, Node, Value};
@@ -22,131 +22,218 @@ pub(super) fn emit(kernel: &Kernel, options: &Options, text: &mut String) {
     frame.print_entry(text);
 }
 
-/// The value in the tile: an array's entry, or what is the same for all lanes.
-fn in_tile(frame: &Frame, value: Value) -> String {
-    if frame.scalars.is_uniform(value) {
-        frame.scalars.operand(value)
-    } else {
-        format!("x{}[l]", value.index())
-    }
+/// A stage as it is printed.
+struct Printer<'a> {
+    frame: &'a Frame<'a>,
+    stage: &'a StageFrame<'a>,
+    /// Where kept values lie in the tile.
+    slots: HashMap<Value, usize>,
+    text: &'a mut String,
 }
 
 fn print_stage(frame: &Frame, options: &Options, stage: &StageFrame, text: &mut String) {
-    let (kernel, scalars, graph) = (frame.kernel, &frame.scalars, &frame.kernel.graph);
-    let (lanes, count) = (frame.lanes, stage.voxels);
     let outputs = stage.stage.outputs();
-    let pieces = segments(graph, &outputs, options.longest, &|value| scalars.is_uniform(value));
-    let mut arguments: Vec<String> = Vec::new();
-    for block in loaded(graph, &outputs) {
-        arguments.push(format!("const double *const b{}", block.0));
+    let pieces = segments(&frame.kernel.graph, &outputs, options.longest, &|value| {
+        frame.scalars.is_uniform(value)
+    });
+    let (slots, count) = slots(&pieces, &outputs);
+    let mut printer = Printer { frame, stage, slots, text };
+    for (number, piece) in pieces.iter().enumerate() {
+        printer.piece(number, piece);
     }
-    for block in written(stage.stage) {
-        arguments.push(format!("double *const o{}", block.0));
-    }
-    arguments.extend(["const double *const u".into(), "const int *const tables".into()]);
-    if stage.stage.maximum.is_some() {
-        arguments.push("double *const maximum".into());
-    }
-    let _ = writeln!(
-        text,
-        "/* {} */\nstatic void {}_stage{}({}) {{",
-        stage.stage.name.replace("*/", "* /"),
-        kernel.name,
-        stage.number,
-        arguments.join(", ")
-    );
-    let needed = graph.reachable(&outputs);
-    for (slot, value) in frame.uniforms.iter().enumerate() {
-        if needed[value.index()] {
-            let truth = graph.node(*value).is_truth();
-            let (kind, test) = if truth { ("int", " != 0.0") } else { ("double", "") };
-            let _ = writeln!(text, "  const {kind} {} = u[{slot}]{test};", scalars.operand(*value));
-        }
-    }
-    for axis in stage.tables.iter().filter_map(Table::axis) {
-        let slot = frame.uniforms.len() + 2 * usize::from(axis);
-        let _ = writeln!(text, "  const double low{axis} = u[{slot}], dx{axis} = u[{}];", slot + 1);
-    }
-    let _ = writeln!(text, "  for (int first = 0; first < {count}; first += {lanes}) {{");
-    for (slot, table) in stage.tables.iter().enumerate() {
-        let start = slot * stage.padded;
-        let _ = writeln!(text, "    const int *const {} = tables + {start} + first;", table.name());
-    }
-    for value in pieces.iter().flat_map(|piece| &piece.keeps) {
-        let _ = writeln!(text, "    double x{}[{lanes}];", value.index());
-    }
-    for piece in &pieces {
-        print_piece(frame, piece, text);
-    }
-    if let Some(value) = stage.stage.maximum {
-        let value = in_tile(frame, value);
-        let _ = writeln!(
-            text,
-            "#pragma omp simd\n    for (int l = 0; l < {lanes}; l++)\n      \
-             maximum[l] = {value} > maximum[l] ? {value} : maximum[l];"
-        );
-    }
-    print_writes(frame, stage, text);
-    text.push_str("  }\n}\n\n");
+    printer.stage(pieces.len(), count);
 }
 
-/// Copies the tile's results to their blocks; lanes beyond the range are dropped.
-fn print_writes(frame: &Frame, stage: &StageFrame, text: &mut String) {
-    let (lanes, count) = (frame.lanes, stage.voxels);
-    let valid = if count % lanes == 0 {
-        lanes.to_string()
-    } else {
-        format!("({count} - first < {lanes} ? {count} - first : {lanes})")
-    };
-    let _ = writeln!(text, "    for (int l = 0; l < {valid}; l++) {{");
-    for block in written(stage.stage) {
-        let table = Table::Base(block, [true; 3]).name();
-        let shape = &frame.kernel.blocks[usize::from(block.0)];
-        let origin = place(shape, 0, [Coordinate::Shift(0); 3]).constant;
-        let number = block.0;
-        let _ =
-            writeln!(text, "      double *const to{number} = o{number} + {table}[l] + {origin};");
-        for write in stage.stage.writes.iter().filter(|write| write.block == block) {
-            let value = in_tile(frame, write.value);
-            let _ = writeln!(text, "      to{number}[{}] = {value};", write.unknown);
+impl Printer<'_> {
+    /// The value in the tile: an array's entry, or what is the same for all lanes.
+    fn in_tile(&self, value: Value) -> String {
+        match self.slots.get(&value) {
+            Some(slot) => format!("x[{slot}][l]"),
+            None => self.frame.scalars.operand(value),
         }
     }
-    text.push_str("    }\n");
-}
 
-fn print_piece(frame: &Frame, piece: &Segment, text: &mut String) {
-    let (kernel, scalars, graph) = (frame.kernel, &frame.scalars, &frame.kernel.graph);
-    let lanes = frame.lanes;
-    let leaves = |leaf: Leaf| lane_leaf(kernel, leaf);
-    if piece.library {
-        // A loop per call: the calls themselves are scalar.
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Declares the uniform values among what `wanted` says.
+    fn uniforms(&mut self, wanted: &dyn Fn(Value) -> bool) {
+        let (scalars, graph) = (&self.frame.scalars, &self.frame.kernel.graph);
+        for (slot, &value) in self.frame.uniforms.iter().enumerate() {
+            if wanted(value) {
+                let truth = graph.node(value).is_truth();
+                let (kind, test) = if truth { ("int", " != 0.0") } else { ("double", "") };
+                let name = scalars.operand(value);
+                self.line(&format!("  const {kind} {name} = u[{slot}]{test};"));
+            }
+        }
+    }
+
+    /// Pointers to the tile's part of the stage's tables.
+    fn tables(&mut self, wanted: &dyn Fn(&Table) -> bool) {
+        for (slot, table) in self.stage.tables.iter().enumerate() {
+            if wanted(table) {
+                let start = slot * self.stage.padded;
+                self.line(&format!("  const int *const {} = tables + {start};", table.name()));
+            }
+        }
+    }
+
+    /// The function of a piece: one tile.
+    fn piece(&mut self, number: usize, piece: &Segment) {
+        let (kernel, scalars) = (self.frame.kernel, &self.frame.scalars);
+        let (graph, lanes) = (&kernel.graph, self.frame.lanes);
+        let blocks: Vec<String> = loaded(graph, &self.stage.stage.outputs())
+            .iter()
+            .map(|block| format!("const double *const b{}, ", block.0))
+            .collect();
+        self.line(&format!(
+            "static void {}_stage{}_{number}({}const double *const u, const int *const tables, \
+             double (*restrict const x)[{lanes}]) {{",
+            kernel.name,
+            self.stage.number,
+            blocks.concat()
+        ));
+        let uses: HashSet<Value> = piece
+            .values
+            .iter()
+            .flat_map(|&value| graph.node(value).operands().into_iter().flatten())
+            .collect();
+        self.uniforms(&|value| uses.contains(&value));
+        let mut tables = Vec::new();
         for &value in &piece.values {
-            let call =
-                scalars.expression_of(value, &leaves, &|operand| match graph.node(operand) {
-                    Node::Constant(_) => scalars.operand(operand),
-                    _ => in_tile(frame, operand),
-                });
-            let to = in_tile(frame, value);
-            let _ = writeln!(text, "    for (int l = 0; l < {lanes}; l++)\n      {to} = {call};");
+            if let Node::Leaf(leaf) = graph.node(value) {
+                tables.extend(table_of(kernel, leaf));
+                if let Leaf::Position { axis, .. } = leaf {
+                    let slot = self.frame.uniforms.len() + 2 * usize::from(axis);
+                    let line = format!(
+                        "  const double low{axis} = u[{slot}], dx{axis} = u[{}];",
+                        slot + 1
+                    );
+                    if !self.text.ends_with(&format!("{line}\n")) {
+                        self.line(&line);
+                    }
+                }
+            }
         }
-        return;
-    }
-    let _ = writeln!(text, "#pragma omp simd\n    for (int l = 0; l < {lanes}; l++) {{");
-    for &value in &piece.reads {
-        let truth = graph.node(value).is_truth();
-        let (kind, test) = if truth { ("int", " != 0.0") } else { ("double", "") };
-        let (name, from) = (scalars.operand(value), in_tile(frame, value));
-        let _ = writeln!(text, "      const {kind} {name} = {from}{test};");
-    }
-    text.push_str(&scalars.statements(&piece.values, 6, &leaves));
-    for &value in &piece.keeps {
-        let mut number = scalars.operand(value);
-        if graph.node(value).is_truth() {
-            number.push_str(" ? 1.0 : 0.0");
+        self.tables(&|table| tables.contains(table));
+        let leaves = |leaf: Leaf| lane_leaf(kernel, leaf);
+        if piece.library {
+            // A loop per call: the calls themselves are scalar.
+            for &value in &piece.values {
+                let operand = |operand| self.in_tile(operand);
+                let call = scalars.expression_of(value, &leaves, &operand);
+                let to = self.in_tile(value);
+                self.line(&format!("  for (int l = 0; l < {lanes}; l++)\n    {to} = {call};"));
+            }
+            self.line("}\n");
+            return;
         }
-        let _ = writeln!(text, "      {} = {number};", in_tile(frame, value));
+        self.line(&format!("#pragma omp simd\n  for (int l = 0; l < {lanes}; l++) {{"));
+        for &value in &piece.reads {
+            let truth = graph.node(value).is_truth();
+            let (kind, test) = if truth { ("int", " != 0.0") } else { ("double", "") };
+            let (name, from) = (scalars.operand(value), self.in_tile(value));
+            self.line(&format!("    const {kind} {name} = {from}{test};"));
+        }
+        self.text.push_str(&scalars.statements(&piece.values, 4, &leaves));
+        for &value in &piece.keeps {
+            let truth = graph.node(value).is_truth();
+            let number = scalars.operand(value) + if truth { " ? 1.0 : 0.0" } else { "" };
+            self.line(&format!("    {} = {number};", self.in_tile(value)));
+        }
+        self.line("  }\n}\n");
     }
-    text.push_str("    }\n");
+
+    /// The function of the stage: all tiles, piece by piece.
+    fn stage(&mut self, pieces: usize, slots: usize) {
+        let (kernel, lanes) = (self.frame.kernel, self.frame.lanes);
+        let (stage, outputs) = (self.stage, self.stage.stage.outputs());
+        let blocks: Vec<u16> =
+            loaded(&kernel.graph, &outputs).into_iter().map(|block| block.0).collect();
+        let mut arguments: Vec<String> =
+            blocks.iter().map(|block| format!("const double *const b{block}")).collect();
+        for block in written(stage.stage) {
+            arguments.push(format!("double *const o{}", block.0));
+        }
+        arguments.extend(["const double *const u".into(), "const int *tables".into()]);
+        if stage.stage.maximum.is_some() {
+            arguments.push("double *const maximum".into());
+        }
+        self.line(&format!(
+            "/* {} */\nstatic void {}_stage{}({}) {{",
+            stage.stage.name.replace("*/", "* /"),
+            kernel.name,
+            stage.number,
+            arguments.join(", ")
+        ));
+        let direct: HashSet<Value> = outputs.iter().copied().collect();
+        self.uniforms(&|value| direct.contains(&value));
+        self.line(&format!("  double x[{}][{lanes}];", slots.max(1)));
+        self.line(&format!(
+            "  for (int first = 0; first < {}; first += {lanes}, tables += {lanes}) {{",
+            stage.voxels
+        ));
+        let given: String = blocks.iter().map(|block| format!("b{block}, ")).collect();
+        for piece in 0..pieces {
+            let name = format!("{}_stage{}_{piece}", kernel.name, stage.number);
+            self.line(&format!("    {name}({given}u, tables, x);"));
+        }
+        if let Some(value) = stage.stage.maximum {
+            let value = self.in_tile(value);
+            self.line(&format!(
+                "#pragma omp simd\n    for (int l = 0; l < {lanes}; l++)\n      \
+                 maximum[l] = {value} > maximum[l] ? {value} : maximum[l];"
+            ));
+        }
+        self.writes();
+        self.line("  }\n}\n");
+    }
+
+    /// Copies the tile's results to their blocks; lanes beyond the range are dropped.
+    fn writes(&mut self) {
+        let (stage, lanes) = (self.stage, self.frame.lanes);
+        if stage.stage.writes.is_empty() {
+            return;
+        }
+        let count = stage.voxels;
+        let valid = if count % lanes == 0 {
+            lanes.to_string()
+        } else {
+            format!("({count} - first < {lanes} ? {count} - first : {lanes})")
+        };
+        self.line(&format!("    for (int l = 0; l < {valid}; l++) {{"));
+        for block in written(stage.stage) {
+            let table = Table::Base(block, [true; 3]);
+            let slot = stage.tables.iter().position(|known| *known == table).unwrap_or(0);
+            let shape = &self.frame.kernel.blocks[usize::from(block.0)];
+            let origin = place(shape, 0, [Coordinate::Shift(0); 3]).constant;
+            let number = block.0;
+            self.line(&format!(
+                "      double *const to{number} = o{number} + tables[{} + l] + {origin};",
+                slot * stage.padded
+            ));
+            for write in stage.stage.writes.iter().filter(|write| write.block == block) {
+                let value = self.in_tile(write.value);
+                self.line(&format!("      to{number}[{}] = {value};", write.unknown));
+            }
+        }
+        self.line("    }");
+    }
+}
+
+/// The table that a leaf looks a lane up in.
+fn table_of(kernel: &Kernel, leaf: Leaf) -> Option<Table> {
+    match leaf {
+        Leaf::Load { block, unknown, at } => {
+            let place = place(&kernel.blocks[usize::from(block.0)], unknown, at);
+            Some(Table::Base(block, place.along))
+        }
+        Leaf::Position { axis, .. } | Leaf::Coefficient { axis, .. } => Some(Table::Index(axis)),
+        _ => None,
+    }
 }
 
 /// Expression of a leaf in lane `l` of a tile.

@@ -90,3 +90,38 @@ fn cross(graph: &Graph, outputs: &[Value], pieces: &mut [Segment], skip: &dyn Fn
             .collect();
     }
 }
+
+/// Where kept values lie: a slot for each, shared by values that are never needed at once. Slots by
+/// value, and their number; `outputs` stay to the end.
+pub(super) fn slots(
+    pieces: &[Segment],
+    outputs: &[Value],
+) -> (std::collections::HashMap<Value, usize>, usize) {
+    let mut last = std::collections::HashMap::new();
+    for (place, piece) in pieces.iter().enumerate() {
+        for &value in &piece.reads {
+            last.insert(value, place);
+        }
+    }
+    for &output in outputs {
+        last.insert(output, usize::MAX);
+    }
+    let mut slots = std::collections::HashMap::new();
+    let (mut free, mut count) = (Vec::new(), 0);
+    for (place, piece) in pieces.iter().enumerate() {
+        for &value in &piece.keeps {
+            let slot = free.pop().unwrap_or_else(|| {
+                count += 1;
+                count - 1
+            });
+            slots.insert(value, slot);
+        }
+        // Only now: a piece may read what it would overwrite.
+        let gone = |value: &&Value| last.get(*value) == Some(&place);
+        let mut over: Vec<Value> = piece.reads.iter().filter(gone).copied().collect();
+        over.sort_unstable();
+        over.dedup();
+        free.extend(over.iter().map(|value| slots[value]));
+    }
+    (slots, count)
+}

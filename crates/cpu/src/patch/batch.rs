@@ -1,0 +1,69 @@
+//! What a kernel is applied to: patches with their chunks, as arrays by patch.
+
+use temblor_patch::{Cell, Shape};
+
+/// Numbers of cells, an array per quantity, as compiled kernels take them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cells {
+    /// Centres, m.
+    pub(crate) centres: Vec<[f64; 3]>,
+    /// Widths of the patches, m.
+    pub(crate) sizes: Vec<[f64; 3]>,
+    /// Times, s.
+    pub(crate) times: Vec<f64>,
+    /// Time steps, s.
+    pub(crate) steps: Vec<f64>,
+}
+
+impl Cells {
+    pub(crate) fn new(cells: &[Cell]) -> Self {
+        Self {
+            centres: cells.iter().map(|cell| cell.centre).collect(),
+            sizes: cells.iter().map(|cell| cell.size).collect(),
+            times: cells.iter().map(|cell| cell.time).collect(),
+            steps: cells.iter().map(|cell| cell.time_step).collect(),
+        }
+    }
+
+    pub(crate) fn cell(&self, patch: usize) -> Cell {
+        Cell {
+            centre: self.centres[patch],
+            size: self.sizes[patch],
+            time: self.times[patch],
+            time_step: self.steps[patch],
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.centres.len()
+    }
+}
+
+/// A run of patches.
+pub(crate) struct Batch<'a, 'i, 'o> {
+    pub(crate) centres: &'a [[f64; 3]],
+    pub(crate) sizes: &'a [[f64; 3]],
+    pub(crate) times: &'a [f64],
+    pub(crate) steps: &'a [f64],
+    pub(crate) inputs: &'a [&'i [f64]],
+    pub(crate) outputs: &'a mut [&'o mut [f64]],
+    /// Empty, or one per patch.
+    pub(crate) speeds: &'a mut [f64],
+}
+
+impl Batch<'_, '_, '_> {
+    /// Patches, after checking that all lengths fit a kernel's shape.
+    ///
+    /// # Panics
+    /// Where they do not.
+    pub(crate) fn check(&self, shape: &Shape) -> usize {
+        let patches = self.inputs.len();
+        assert!(self.inputs.iter().all(|input| input.len() == shape.input_len()));
+        assert!(self.outputs.iter().all(|output| output.len() == shape.output_len()));
+        let others = [self.centres.len(), self.sizes.len(), self.times.len(), self.steps.len()];
+        assert_eq!(others, [patches; 4]);
+        assert_eq!(self.outputs.len(), patches);
+        assert!(self.speeds.is_empty() || self.speeds.len() == patches);
+        patches
+    }
+}

@@ -1,0 +1,121 @@
+//! How a kernel is carried out: by the interpreter or by code that the host's compiler made, spread
+//! over threads by patches.
+
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+use temblor_backend::{Error, Result};
+use temblor_patch::{Cell, Kernel, interpret};
+
+use super::batch::{Batch, Cells};
+use super::sys::{Compiled, Scratch};
+
+/// Voxels that a task should have at least, so that handing it out costs little.
+const LEAST_VOXELS: usize = 1000;
+
+/// Tasks per thread, so that a slow thread holds up little.
+const TASKS: usize = 8;
+
+pub(crate) struct Engine {
+    pub(crate) kernel: Kernel,
+    way: Way,
+}
+
+enum Way {
+    Interpreter,
+    Compiled {
+        code: Compiled,
+        /// Whether a task per thread is what the schedule means: plain loops over all patches.
+        whole: bool,
+        /// Scratch not in use.
+        idle: Mutex<Vec<Scratch>>,
+    },
+}
+
+impl Engine {
+    pub(crate) fn interpreter(kernel: Kernel) -> Self {
+        Self { kernel, way: Way::Interpreter }
+    }
+
+    pub(crate) fn compiled(kernel: Kernel, code: Compiled, whole: bool) -> Self {
+        Self { kernel, way: Way::Compiled { code, whole, idle: Mutex::default() } }
+    }
+
+    /// Patches per task.
+    pub(crate) fn task(&self, patches: usize) -> usize {
+        let threads = rayon::current_num_threads();
+        let least = LEAST_VOXELS.div_ceil(self.kernel.shape.voxels());
+        match &self.way {
+            Way::Compiled { whole: true, .. } => patches.div_ceil(threads).max(1),
+            _ => patches.div_ceil(threads * TASKS).max(least),
+        }
+    }
+
+    /// Applies the kernel on all threads; `speeds` has one per patch.
+    pub(crate) fn run(
+        &self,
+        parameters: &[f64],
+        cells: &Cells,
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+        speeds: &mut [f64],
+    ) -> Result<()> {
+        let task = self.task(inputs.len());
+        if inputs.len() <= task {
+            return self.run_task(parameters, cells, 0, inputs, outputs, speeds);
+        }
+        inputs
+            .par_chunks(task)
+            .zip(outputs.par_chunks_mut(task))
+            .zip(speeds.par_chunks_mut(task))
+            .enumerate()
+            .try_for_each(|(place, ((inputs, outputs), speeds))| {
+                self.run_task(parameters, cells, place * task, inputs, outputs, speeds)
+            })
+    }
+
+    /// Applies the kernel on the calling thread to the patches from `first` on.
+    pub(crate) fn run_task(
+        &self,
+        parameters: &[f64],
+        cells: &Cells,
+        first: usize,
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+        speeds: &mut [f64],
+    ) -> Result<()> {
+        let range = first..first + inputs.len();
+        match &self.way {
+            Way::Interpreter => {
+                let cells: Vec<Cell> = range.map(|patch| cells.cell(patch)).collect();
+                interpret(&self.kernel, parameters, &cells, inputs, outputs, speeds).map_err(
+                    |error| Error::Driver {
+                        backend: "cpu".into(),
+                        call: "interpreter".into(),
+                        source: error.into(),
+                    },
+                )
+            }
+            Way::Compiled { code, idle, .. } => {
+                speeds.fill(f64::NEG_INFINITY);
+                let needed = code.scratch_len(inputs.len());
+                let taken = idle.lock().expect("no thread panics while it holds the list").pop();
+                let mut scratch = taken
+                    .filter(|scratch| scratch.len() >= needed)
+                    .unwrap_or_else(|| code.prepared(inputs.len()));
+                let mut batch = Batch {
+                    centres: &cells.centres[range.clone()],
+                    sizes: &cells.sizes[range.clone()],
+                    times: &cells.times[range.clone()],
+                    steps: &cells.steps[range],
+                    inputs,
+                    outputs,
+                    speeds,
+                };
+                code.run(&mut batch, parameters, &mut scratch);
+                idle.lock().expect("no thread panics while it holds the list").push(scratch);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! [`PatchKernel`] of the host.
+
+use std::sync::Arc;
+
+use temblor_backend::{Cell, Error, PatchKernel, PatchReport, PatchSet, Result};
+use temblor_patch::emit::gpu::{post_kernel, speed_kernel};
+use temblor_patch::{Kernel, Output};
+
+use super::batch::Cells;
+use super::engine::Engine;
+use super::set::{CpuSet, Engines};
+
+/// Makes what runs a kernel.
+pub(crate) type Maker = Box<dyn Fn(Kernel) -> Result<Engine> + Send>;
+
+pub(crate) struct CpuKernel {
+    engine: Arc<Engine>,
+    /// For the kernels that a set runs beside this one.
+    maker: Maker,
+    parameters: Vec<f64>,
+    report: PatchReport,
+}
+
+impl CpuKernel {
+    pub(crate) fn new(engine: Engine, maker: Maker, report: PatchReport) -> Self {
+        let parameters = engine.kernel.parameters.iter().map(|known| known.default).collect();
+        Self { engine: Arc::new(engine), maker, parameters, report }
+    }
+
+    /// A kernel of one term per voxel that belongs to this one, as a step: N + M values per voxel.
+    fn companion(
+        &self,
+        of: fn(&Kernel) -> temblor_patch::Result<Option<Kernel>>,
+    ) -> Result<Option<Arc<Engine>>> {
+        let made = of(&self.engine.kernel).map_err(|error| Error::Driver {
+            backend: "cpu".into(),
+            call: "tracing a term".into(),
+            source: error.into(),
+        })?;
+        let Some(mut kernel) = made else { return Ok(None) };
+        kernel.shape.output = Output::Step;
+        Ok(Some(Arc::new((self.maker)(kernel)?)))
+    }
+}
+
+pub(crate) fn invalid(what: String, remedy: &str) -> Error {
+    Error::Invalid { what, remedy: remedy.into() }
+}
+
+fn fits(what: &str, got: usize, want: usize) -> Result<()> {
+    if got == want {
+        return Ok(());
+    }
+    Err(invalid(format!("{what}: {got} given, {want} needed"), "give as many as are needed"))
+}
+
+impl PatchKernel for CpuKernel {
+    fn report(&self) -> &PatchReport {
+        &self.report
+    }
+
+    fn set_parameters(&mut self, parameters: &[f64]) -> Result<()> {
+        let kernel = &self.engine.kernel;
+        fits("parameters", parameters.len(), kernel.parameters.len())?;
+        for (place, (known, &given)) in kernel.parameters.iter().zip(parameters).enumerate() {
+            let frozen = kernel.frozen.iter().find(|(at, _)| usize::from(*at) == place);
+            let fixed = if known.integer { Some(known.default) } else { frozen.map(|one| one.1) };
+            if fixed.is_some_and(|fixed| fixed.to_bits() != given.to_bits()) {
+                return Err(invalid(
+                    format!("parameter {} = {given} is built into the kernel", known.name),
+                    "make a kernel with this value",
+                ));
+            }
+        }
+        self.parameters = parameters.to_vec();
+        Ok(())
+    }
+
+    fn apply(
+        &mut self,
+        cells: &[Cell],
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+        speeds: &mut [f64],
+    ) -> Result<()> {
+        let shape = &self.engine.kernel.shape;
+        fits("inputs", inputs.len(), cells.len())?;
+        fits("outputs", outputs.len(), cells.len())?;
+        for input in inputs {
+            fits("values of an input", input.len(), shape.input_len())?;
+        }
+        for output in outputs.iter() {
+            fits("values of an output", output.len(), shape.output_len())?;
+        }
+        if !speeds.is_empty() {
+            fits("speeds", speeds.len(), cells.len())?;
+        }
+        let mut all = vec![0.0; cells.len()];
+        self.engine.run(&self.parameters, &Cells::new(cells), inputs, outputs, &mut all)?;
+        if !speeds.is_empty() {
+            speeds.copy_from_slice(&all);
+        }
+        Ok(())
+    }
+
+    fn set_bytes(&self, patches: usize, states: usize, rates: usize) -> u64 {
+        let shape = &self.engine.kernel.shape;
+        let rate = shape.voxels() * usize::from(shape.unknowns);
+        let values = patches.saturating_mul(states * shape.input_len() + rates * rate);
+        8 * u64::try_from(values).unwrap_or(u64::MAX / 8)
+    }
+
+    fn patches(&self, cells: &[Cell], states: usize, rates: usize) -> Result<Box<dyn PatchSet>> {
+        let bytes = self.set_bytes(cells.len(), states, rates);
+        let engines = Engines {
+            main: self.engine.clone(),
+            post: self.companion(post_kernel)?,
+            speed: self.companion(speed_kernel)?,
+        };
+        let set = CpuSet::new(engines, self.parameters.clone(), cells, states, rates, bytes)?;
+        Ok(Box::new(set))
+    }
+}

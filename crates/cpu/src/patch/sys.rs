@@ -1,0 +1,134 @@
+//! Compiled kernels: loading their library and calling them.
+//!
+//! The texts come from [`temblor_patch::emit::c`], which fixes the signatures; the callers here check
+//! every length that a kernel relies on.
+
+#![allow(unsafe_code, reason = "functions of a library that was compiled at run time")]
+
+use std::ffi::{c_int, c_long};
+use std::path::Path;
+
+use libloading::{Library, Symbol};
+use temblor_patch::Shape;
+
+use super::batch::Batch;
+
+type ScratchLen = unsafe extern "C" fn(c_int) -> c_long;
+type Prepare = unsafe extern "C" fn(*mut f64);
+type Run = unsafe extern "C" fn(
+    *const *const f64,
+    *const *mut f64,
+    *const [f64; 3],
+    *const [f64; 3],
+    *const f64,
+    *const f64,
+    *const f64,
+    *mut f64,
+    c_int,
+    *mut f64,
+);
+
+/// A cache line and the widest vector.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code, reason = "kernels reach it by pointer")] [f64; 8]);
+
+/// Room for a kernel's temporaries and tables, readied by it.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    lines: Vec<Line>,
+}
+
+impl Scratch {
+    /// Doubles that it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len() * 8
+    }
+}
+
+/// A kernel in a loaded library.
+pub(crate) struct Compiled {
+    scratch: ScratchLen,
+    prepare: Prepare,
+    run: Run,
+    shape: Shape,
+    /// Parameters that the kernel reads.
+    parameters: usize,
+    // Last, so that it outlives the functions above.
+    _library: Library,
+}
+
+impl Compiled {
+    /// Loads the kernel `name` of a library.
+    pub(crate) fn load(
+        path: &Path,
+        name: &str,
+        shape: Shape,
+        parameters: usize,
+    ) -> Result<Self, libloading::Error> {
+        // SAFETY: the library was compiled from a text of `emit::c`, which runs nothing when loaded.
+        let library = unsafe { Library::new(path) }?;
+        let symbol = |suffix: &str| format!("{name}{suffix}");
+        // SAFETY: `emit::c` gives the function this signature.
+        let scratch: Symbol<ScratchLen> = unsafe { library.get(symbol("_scratch")) }?;
+        let scratch = *scratch;
+        // SAFETY: as above.
+        let prepare: Symbol<Prepare> = unsafe { library.get(symbol("_prepare")) }?;
+        let prepare = *prepare;
+        // SAFETY: as above.
+        let run: Symbol<Run> = unsafe { library.get(symbol("_run")) }?;
+        let run = *run;
+        Ok(Self { scratch, prepare, run, shape, parameters, _library: library })
+    }
+
+    /// Doubles of scratch that `patches` in one call need.
+    pub(crate) fn scratch_len(&self, patches: usize) -> usize {
+        let patches = c_int::try_from(patches).unwrap_or(c_int::MAX);
+        // SAFETY: a pure function of its argument.
+        let length = unsafe { (self.scratch)(patches) };
+        usize::try_from(length).unwrap_or(0)
+    }
+
+    /// Readies scratch for [`Compiled::run`].
+    pub(crate) fn prepared(&self, patches: usize) -> Scratch {
+        let lines = vec![Line::default(); self.scratch_len(patches).div_ceil(8)];
+        let mut scratch = Scratch { lines };
+        // SAFETY: the kernel writes no more than `scratch_len` values.
+        unsafe { (self.prepare)(scratch.lines.as_mut_ptr().cast()) };
+        scratch
+    }
+
+    /// Runs a batch on the calling thread.
+    ///
+    /// # Panics
+    /// Where lengths do not fit the kernel: callers have checked them.
+    pub(crate) fn run(&self, batch: &mut Batch, parameters: &[f64], scratch: &mut Scratch) {
+        let patches = batch.check(&self.shape);
+        assert!(parameters.len() >= self.parameters, "all parameters are given");
+        assert!(scratch.len() >= self.scratch_len(patches), "scratch is large enough");
+        let inputs: Vec<*const f64> = batch.inputs.iter().map(|input| input.as_ptr()).collect();
+        let outputs: Vec<*mut f64> =
+            batch.outputs.iter_mut().map(|output| output.as_mut_ptr()).collect();
+        let speeds = match &mut batch.speeds {
+            [] => std::ptr::null_mut(),
+            speeds => speeds.as_mut_ptr(),
+        };
+        let count = c_int::try_from(patches).expect("a batch is smaller than 2^31 patches");
+        // SAFETY: every array has the length that the kernel's shape asks for, checked above; inputs
+        // are only read, outputs do not overlap since they are exclusive borrows.
+        unsafe {
+            (self.run)(
+                inputs.as_ptr(),
+                outputs.as_ptr(),
+                batch.centres.as_ptr(),
+                batch.sizes.as_ptr(),
+                batch.times.as_ptr(),
+                batch.steps.as_ptr(),
+                parameters.as_ptr(),
+                speeds,
+                count,
+                scratch.lines.as_mut_ptr().cast(),
+            );
+        }
+    }
+}

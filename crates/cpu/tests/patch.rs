@@ -1,0 +1,117 @@
+//! Compiled patch kernels give the interpreter's bits.
+
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use temblor_backend::{Backend, Cell, PatchOptions};
+use temblor_cpu::{CpuBackend, ReferenceBackend};
+use temblor_patch::{Kernel, Physics, Plan, Request, Scheme, lower};
+
+type Results = (Vec<Vec<f64>>, Vec<f64>);
+
+struct Case {
+    cells: Vec<Cell>,
+    inputs: Vec<Vec<f64>>,
+}
+
+fn kernel(physics: &str, scheme: &str, dimensions: u8, cells: u16, plan: Plan) -> Kernel {
+    let physics = Arc::new(Physics::shipped(physics).expect("it ships"));
+    let request = Request::new(dimensions, cells).with_plan(plan);
+    lower(&Scheme::shipped(scheme).expect("it ships"), &physics, &request)
+        .expect("they go together")
+}
+
+/// States with small perturbations about one that the physics can have, patches here and there.
+fn random(kernel: &Kernel, patches: usize) -> Case {
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let cells = (0..patches)
+        .map(|patch| Cell {
+            centre: [patch as f64, 0.5, -0.25],
+            size: [0.5, 0.75, 1.0],
+            time: 0.125,
+            time_step: 1e-3 * (1.0 + patch as f64),
+        })
+        .collect();
+    let rest: Vec<f64> = match kernel.physics.name.as_str() {
+        "ccz4" => (0..59).map(|u| f64::from(u8::from([0, 3, 5, 16, 54].contains(&u)))).collect(),
+        "euler" => vec![1.0, 0.0, 0.0, 0.0, 2.5],
+        _ => vec![1.0; kernel.shape.width()],
+    };
+    let mut chunk = || {
+        (0..kernel.shape.input_len())
+            .map(|place| rest[place % rest.len()] + random.random_range(-0.2..0.2))
+            .collect()
+    };
+    let inputs = (0..patches).map(|_| chunk()).collect();
+    Case { cells, inputs }
+}
+
+fn apply(backend: &dyn Backend, kernel: &Kernel, schedule: Option<&str>, case: &Case) -> Results {
+    let mut options = PatchOptions::new(false);
+    if let Some(schedule) = schedule {
+        options = options.with_schedule(schedule);
+    }
+    let mut made = backend.patch_kernel(kernel, &options).expect("it compiles");
+    assert_eq!(made.report().note, None, "a C compiler is needed for these tests");
+    let inputs: Vec<&[f64]> = case.inputs.iter().map(Vec::as_slice).collect();
+    let mut outputs = vec![vec![f64::NAN; kernel.shape.output_len()]; inputs.len()];
+    let mut speeds = vec![f64::NAN; inputs.len()];
+    let mut places: Vec<&mut [f64]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+    made.apply(&case.cells, &inputs, &mut places, &mut speeds).expect("lengths fit");
+    (outputs, speeds)
+}
+
+/// Bit for bit, zeros of either sign counting as equal.
+fn same(a: &[f64], b: &[f64]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a + 0.0).to_bits() == (b + 0.0).to_bits())
+}
+
+fn assert_same(got: &Results, want: &Results, what: &str) {
+    for (patch, (got, want)) in got.0.iter().zip(&want.0).enumerate() {
+        assert!(want.iter().all(|value| value.is_finite()), "{what}: the state is not physical");
+        assert!(same(got, want), "{what}: patch {patch}");
+    }
+    assert!(same(&got.1, &want.1), "{what}: speeds");
+}
+
+fn names(blocks: &[&str]) -> Plan {
+    Plan::Staged(blocks.iter().map(|name| (*name).to_owned()).collect())
+}
+
+/// Every schedule of a physics and a scheme against the interpreter of the unfused kernel.
+fn hold(physics: &str, scheme: &str, dimensions: u8, cells: u16, staged: &[&str]) {
+    let unfused = kernel(physics, scheme, dimensions, cells, Plan::Unfused);
+    let case = random(&unfused, 3);
+    let want = apply(&ReferenceBackend::new(), &unfused, None, &case);
+    let backend = CpuBackend::new();
+    let fused = kernel(physics, scheme, dimensions, cells, Plan::Fused);
+    let staged = kernel(physics, scheme, dimensions, cells, names(staged));
+    for (kernel, schedule) in
+        [(&fused, "fused"), (&staged, "staged"), (&unfused, "plain"), (&unfused, "plain-flat")]
+    {
+        let got = apply(&backend, kernel, Some(schedule), &case);
+        let what = format!("{physics}, {scheme}, d = {dimensions}, p = {cells}, {schedule}");
+        assert_same(&got, &want, &what);
+    }
+}
+
+#[test]
+fn schedules_of_finite_volumes_give_the_interpreters_bits() {
+    for (dimensions, cells) in [(2, 3), (3, 2), (3, 6)] {
+        hold("euler", "rusanov", dimensions, cells, &["F"]);
+    }
+    hold("shallow_water", "rusanov", 2, 3, &["F", "D"]);
+    hold("acoustics", "rusanov", 3, 2, &["G"]);
+}
+
+#[test]
+fn schedules_of_finite_differences_give_the_interpreters_bits() {
+    hold("euler", "fd4", 3, 3, &["F"]);
+    hold("elastics", "fd4", 2, 3, &["D"]);
+}
+
+#[test]
+fn schedules_of_axis_matrices_give_the_interpreters_bits() {
+    hold("advection", "dg", 2, 4, &["F"]);
+}
