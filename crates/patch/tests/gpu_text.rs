@@ -235,7 +235,6 @@ fn every_order_and_fission_gives_the_interpreters_bits_for_ccz4() {
             "flat-t32-r40-ob",
             "flat-t32-b2-r88-od-g4",
             "flat-t32-b4-r64-oe-g2-s",
-            "flat-t32-r90-og",
         ] {
             agrees(&fused, &oracle, name, true);
         }

@@ -8,6 +8,7 @@
 #include <ucontext.h>
 
 typedef unsigned long long key_t64;
+typedef long long wide;
 struct cell { double centre[3]; double size[3]; double time; double time_step; };
 #define GLOBAL
 #define LOCAL

@@ -281,7 +281,7 @@ impl<'a> Printer<'a> {
             "  const int block = BLOCK;\n".to_owned()
         } else if schedule.sweep {
             let of = if flat {
-                format!("(int)(((long long)K * {} + {}) / {})", work.voxels, threads - 1, threads)
+                format!("(int)(((wide)K * {} + {}) / {})", work.voxels, threads - 1, threads)
             } else {
                 format!("(K + {}) / {patches}", patches - 1)
             };
@@ -294,10 +294,10 @@ impl<'a> Printer<'a> {
             put(
                 text,
                 format_args!(
-                    "  const long long item = (long long)block * {threads} + THREAD;\n  \
-                 const int first = (int)((long long)block * {threads} / {v});\n  \
-                 const int k = (int)(item / {v}), local = k - first;\n  \
-                 const int start = (int)(item - (long long)k * {v});\n  \
+                    "  const wide item = (wide)block * {threads} + THREAD;\n  \
+                 const int first = (int)((wide)block * {threads} / {v});\n  \
+                 const int k = (int)(item / {v}), nth = k - first;\n  \
+                 const int start = (int)(item - (wide)k * {v});\n  \
                  const int here = k < K;\n",
                     v = work.voxels
                 ),
@@ -307,9 +307,9 @@ impl<'a> Printer<'a> {
                 text,
                 format_args!(
                     "  const int first = block * {patches};\n  \
-                 const int local = THREAD / {each}, start = THREAD % {each};\n  \
-                 const int k = first + local;\n  \
-                 const int here = local < {patches} && k < K;\n"
+                 const int nth = THREAD / {each}, start = THREAD % {each};\n  \
+                 const int k = first + nth;\n  \
+                 const int here = nth < {patches} && k < K;\n"
                 ),
             );
         }
@@ -321,7 +321,7 @@ impl<'a> Printer<'a> {
                 text,
                 format_args!(
                     "  if (here) {{\n    GLOBAL const double* const from = CHUNK_IN(k);\n    \
-                 for (int n = start; n < {len}; n += {each}) shared[local * {chunk} + n] = READ(from + n);\n  }}\n",
+                 for (int n = start; n < {len}; n += {each}) shared[nth * {chunk} + n] = READ(from + n);\n  }}\n",
                     len = self.layouts.input.len
                 ),
             ),
@@ -348,7 +348,7 @@ impl<'a> Printer<'a> {
             put(
                 text,
                 format_args!(
-                    "    LOCAL const volatile double* const uniform = shared + {at_uniform} + local * {uniforms};\n"
+                    "    LOCAL const volatile double* const uniform = shared + {at_uniform} + nth * {uniforms};\n"
                 ),
             );
         }
@@ -471,7 +471,7 @@ impl<'a> Printer<'a> {
             if block == INPUT && tiled {
                 put(
                     text,
-                    format_args!("    LOCAL const double* const q0 = shared + local * {chunk};\n"),
+                    format_args!("    LOCAL const double* const q0 = shared + nth * {chunk};\n"),
                 );
             } else {
                 let from = self.pointer(block, "CHUNK_IN(k)");
@@ -502,7 +502,7 @@ impl<'a> Printer<'a> {
             OUTPUT => "CHUNK_OUT(k)".into(),
             _ => {
                 let (_, at) = self.blocks[usize::from(block.0)];
-                format!("scratch + (long long)k * {} + {at}", self.scratch)
+                format!("scratch + (wide)k * {} + {at}", self.scratch)
             }
         }
     }
@@ -608,10 +608,13 @@ impl<'a> Printer<'a> {
                     if let Some((truth, [a, b])) = self.choice(node, &name) {
                         // Both sides are read first: choosing between places in memory would cost a
                         // branch, or a stack.
+                        if !kind.is_empty() {
+                            put(text, format_args!("      {kind}v{n};\n"));
+                        }
                         put(
                             text,
                             format_args!(
-                                "      {kind}v{n};\n      {{ const double a = {a}, b = {b}; v{n} = \
+                                "      {{ const double a = {a}, b = {b}; v{n} = \
                                  {truth} ? a : b; }}\n"
                             ),
                         );

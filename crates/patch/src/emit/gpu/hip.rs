@@ -2,6 +2,7 @@
 
 /// Types and the few operations that the languages spell differently.
 pub(super) const PRELUDE: &str = r#"typedef unsigned long long key_t64;
+typedef long long wide;
 struct cell { double centre[3]; double size[3]; double time; double time_step; };
 #define GLOBAL
 #define LOCAL

@@ -6,6 +6,7 @@ pub(super) const PRELUDE: &str = r#"#pragma OPENCL EXTENSION cl_khr_fp64 : enabl
 #pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable
 #pragma OPENCL FP_CONTRACT OFF
 typedef ulong key_t64;
+typedef long wide;
 struct cell { double centre[3]; double size[3]; double time; double time_step; };
 #define GLOBAL __global
 #define LOCAL __local

@@ -137,12 +137,12 @@ pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
         ]),
         (false, _) => {
             let mut list = names(&[
-                "direct-t256-b4-r24",
-                "flat-t256-b4-r24",
-                "direct-t512-b2-r24",
-                "flat-t128-b8-r22",
+                "direct-t256-b4-r20",
+                "flat-t256-b4-r20",
+                "direct-t512-b2-r20",
+                "flat-t128-b8-r18",
                 "direct-t256-b3-r28",
-                "flat-t128-b4",
+                "flat-t256-b3-r28",
             ]);
             let tile = 8 * kernel.shape.input_len();
             // Tiles beside the columns of a block: as many blocks as fit.
