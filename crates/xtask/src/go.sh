@@ -5,9 +5,11 @@
 #   cuda [FILTER]           agreement with f64, graphs, memory
 #   verify [ARGUMENT...]    temblor verify --backend cuda
 #   throughput [CASE [VARIANT]] [--graph STEPS] [--one-by-one]
+#   patch [FILTER]          patch kernels against the interpreter, every schedule
+#   patch_rates [CASE [SCHEDULE...]] [--no-apply]
 #   sanitizer [TOOL...]     compute-sanitizer on small runs: memcheck racecheck initcheck
 #   devices                 what temblor finds
-#   all                     conformance, physics, cuda
+#   all                     conformance, physics, cuda, patch
 # The exit status is that of the part; with several tests, the first that failed.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 2
@@ -31,6 +33,8 @@ cuda() {
     try tests/card --ignored --test-threads=1 --nocapture "$@"
 }
 
+patch() { try tests/patch_card --ignored --test-threads=1 --nocapture "$@"; }
+
 sanitizer() {
     local tool=compute-sanitizer
     command -v "$tool" >/dev/null || tool=/usr/local/cuda/bin/compute-sanitizer
@@ -45,17 +49,19 @@ sanitizer() {
 part=${1:-}
 [ $# -eq 0 ] || shift
 case $part in
-conformance | physics | cuda | sanitizer) "$part" "$@" ;;
+conformance | physics | cuda | patch | sanitizer) "$part" "$@" ;;
 verify) try bin/temblor verify --backend cuda "$@" ;;
 throughput) try bin/throughput "$@" ;;
+patch_rates) try bin/patch_rates "$@" ;;
 devices) try bin/temblor devices "$@" ;;
 all)
     conformance
     physics
     cuda
+    patch
     ;;
 *)
-    sed -n '2,11s/^# //p' "$0"
+    sed -n '2,13s/^# //p' "$0"
     exit 2
     ;;
 esac

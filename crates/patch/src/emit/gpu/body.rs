@@ -46,20 +46,15 @@ pub(super) fn program(
     layouts: &Layouts,
     dialect: Dialect,
 ) -> Program {
-    let mut scratch = 0;
-    let mut blocks = Vec::new();
-    for (n, block) in kernel.blocks.iter().enumerate() {
-        if n == usize::from(INPUT.0) {
-            blocks.push((layouts.input, 0));
-        } else if n == usize::from(OUTPUT.0) {
-            blocks.push((layouts.output, 0));
-        } else {
-            // The paper's baseline keeps its temporaries voxel by voxel.
-            let layout = Layout::chunk(block);
-            blocks.push((layout, scratch));
-            scratch += layout.len.next_multiple_of(16);
-        }
-    }
+    // The paper's baseline keeps its temporaries voxel by voxel.
+    let slab = crate::lower::scratch(kernel);
+    let blocks = kernel.blocks.iter().enumerate().map(|(n, block)| match n {
+        0 => (layouts.input, 0),
+        1 => (layouts.output, 0),
+        _ => (Layout::chunk(block), slab.offsets[n].unwrap_or(0)),
+    });
+    let blocks: Vec<(Layout, usize)> = blocks.collect();
+    let scratch = slab.len.next_multiple_of(16);
     let printer = Printer {
         kernel,
         graph: &kernel.graph,
