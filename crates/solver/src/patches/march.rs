@@ -52,6 +52,8 @@ pub struct March {
     pub(super) shape: Shape,
     pub(super) names: Vec<String>,
     tableau: Option<Tableau>,
+    /// Whether the kernel leaves `post` to the driver.
+    post: bool,
     spec: MarchSpec,
     limits: StepLimits,
     /// Which of the two states is the current one.
@@ -105,6 +107,7 @@ impl March {
             shape: kernel.shape,
             names: physics.unknowns.iter().chain(&physics.auxiliary).cloned().collect(),
             tableau,
+            post: physics.has(Term::Post) && !kernel.post,
             spec,
             limits,
             active: 0,
@@ -115,10 +118,7 @@ impl March {
         })
     }
 
-    /// Bytes on the device of a march.
-    ///
-    /// # Errors
-    /// As [`March::new`] for the order.
+    /// Bytes on the device of a march with a Runge-Kutta method of this order.
     #[must_use]
     pub fn bytes(kernel: &Kernel, made: &dyn PatchKernel, patches: usize, order: u8) -> u64 {
         let rates = if kernel.shape.output == Output::Rate { usize::from(order) } else { 0 };
@@ -174,6 +174,12 @@ impl March {
     pub fn status(&self) -> Status {
         let time_step = self.history.last().copied().unwrap_or(0.0);
         Status { step: self.step, time: self.time, time_step }
+    }
+
+    /// Evaluations per step.
+    #[must_use]
+    pub fn stages(&self) -> usize {
+        self.tableau.map_or(1, |tableau| tableau.stages)
     }
 
     /// All steps so far, s.
@@ -248,7 +254,9 @@ impl March {
             None => self.step_by_itself(step)?,
             Some(tableau) => self.step_by_rates(&tableau, step)?,
         }
-        self.set.post(self.active)?;
+        if self.post {
+            self.set.post(self.active)?;
+        }
         self.step += 1;
         self.time = if last { until } else { self.time + step };
         self.history.push(step);

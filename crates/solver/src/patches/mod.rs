@@ -7,6 +7,7 @@
 
 mod march;
 mod norms;
+mod problem;
 mod profile;
 mod restart;
 mod step_rule;
@@ -19,6 +20,7 @@ mod tiling;
 
 pub use march::{March, MarchSpec, Reached, Status};
 pub use norms::Norms;
+pub use problem::{Outset, Problem, Started};
 pub use profile::Profile;
 pub use step_rule::{StepLimits, StepRule};
 pub use tableau::Tableau;
