@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, check, completions, conformance, devices, init, io, model, run, show, tune, verify,
+    bench, check, completions, conformance, devices, init, io, model, patch, run, show, tune,
+    verify,
 };
 use crate::{exit, provenance};
 
@@ -17,6 +18,7 @@ Examples:
   temblor run --resume survey.toml  go on where an interrupted run stopped
   temblor show shot.sgy             a picture of a gather, a model or a snapshot
   temblor io describe data.su       what a file is, headers, statistics
+  temblor patch run sod.toml        a hyperbolic system of your own, on patches
   temblor verify --quick            the physics self-test on this machine
   temblor devices                   what can run here
   temblor --help                    longer help, with the exit codes";
@@ -104,6 +106,8 @@ pub enum Command {
     Model(model::ModelArgs),
     /// Describe and convert seismic files, print trace headers
     Io(io::IoArgs),
+    /// Hyperbolic systems of your own on patches: run, check, emit
+    Patch(patch::PatchArgs),
     /// Check the physics on a device: measured beside predicted
     Verify(verify::VerifyArgs),
     /// Run the matrix backend x variant x check: pass, fail, unsupported and why

@@ -143,10 +143,19 @@ pub fn open(name: &str) -> Result<Box<dyn Backend>, Failure> {
 /// # Errors
 /// As for [`open`].
 pub fn open_for(name: &str, problem: &WaveProblem) -> Result<Box<dyn Backend>, Failure> {
-    if name != "auto" {
-        return open_named(name);
-    }
-    open_first(|backend| backend.variants(problem).map(|_| ()).map_err(|why| why.to_string()))
+    open_where(name, |backend| backend.variants(problem).map(|_| ()).map_err(|why| why.to_string()))
+}
+
+/// Opens a backend; `auto` takes the first whose device works and of which `can` says that it will
+/// do.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_where(
+    name: &str,
+    can: impl Fn(&dyn Backend) -> Result<(), String>,
+) -> Result<Box<dyn Backend>, Failure> {
+    if name == "auto" { open_first(can) } else { open_named(name) }
 }
 
 fn open_named(name: &str) -> Result<Box<dyn Backend>, Failure> {

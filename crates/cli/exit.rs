@@ -111,7 +111,9 @@ fn code_of_one(error: &(dyn std::error::Error + 'static)) -> Option<Code> {
     if let Some(error) = error.downcast_ref::<temblor_solver::Error>() {
         use temblor_solver::Error;
         return match error {
-            Error::Unstable { .. } => Some(Code::Unstable),
+            Error::Unstable { .. } | Error::NotFinite { .. } | Error::NoStep { .. } => {
+                Some(Code::Unstable)
+            }
             Error::Interrupted { .. } => Some(Code::Interrupted),
             Error::OutOfMemory { .. } => Some(Code::Memory),
             Error::Output { .. } => Some(Code::Output),

@@ -2,12 +2,14 @@
 //!
 //! The way of data: [`runfile`] (run file to survey) -> `temblor_solver` (survey to gathers, on a
 //! plan of one of [`backends`]) -> [`output`] (gathers to files). [`commands`] start it.
+//! `temblor patch` goes by way of [`patchfile`].
 
 pub use temblor_backend as backend;
 pub use temblor_bench as bench;
 pub use temblor_conformance as conformance;
 pub use temblor_cpu as cpu;
 pub use temblor_io as io;
+pub use temblor_patch as patch;
 pub use temblor_physics as physics;
 pub use temblor_solver as solver;
 
@@ -17,6 +19,7 @@ pub mod commands;
 pub mod exit;
 pub mod models;
 pub mod output;
+pub mod patchfile;
 pub mod picture;
 pub mod preflight;
 pub mod progress;
@@ -100,6 +103,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Bench(args) => commands::bench::run(args, cli.global.quiet),
         Command::Show(args) => commands::show::run(args),
         Command::Model(args) => commands::model::run(args, cli.global.quiet),
+        Command::Patch(args) => commands::patch::run(args, cli.global.quiet),
         Command::Verify(args) => {
             let backend = backends::open(&args.backend.backend)?;
             if commands::verify::run(args, backend.as_ref())? {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use temblor_solver::patches::Status;
 use temblor_solver::{Progress, Shot};
 
 /// Wall time between lines where there is no terminal.
@@ -143,6 +144,60 @@ impl Progress for Shown {
     fn shot_finished(&mut self, shot: &Shot) {
         self.shots_before += 1;
         tracing::debug!("shot {} is finished and on disk", shot.id);
+    }
+}
+
+/// Shows progress of a march in time on stderr.
+pub struct March {
+    bar: ProgressBar,
+    end: f64,
+    voxels: f64,
+    first_step: u64,
+    start: Instant,
+    last_line: Instant,
+}
+
+impl March {
+    /// For a march to `end` s of so many voxels, from a step on; `quiet` shows nothing.
+    ///
+    /// # Panics
+    /// Never: the bar's template is valid.
+    #[must_use]
+    pub fn new(end: f64, first_step: u64, voxels: usize, quiet: bool) -> Self {
+        let bar = if !quiet && std::io::stderr().is_terminal() {
+            let template = "{msg} [{bar:30}] {percent:>3} % {prefix} ETA {eta}";
+            let style = ProgressStyle::with_template(template).expect("the template is valid");
+            ProgressBar::new(1000).with_style(style.progress_chars("=> "))
+        } else {
+            ProgressBar::hidden()
+        };
+        let now = Instant::now();
+        Self { bar, end, voxels: voxels as f64, first_step, start: now, last_line: now }
+    }
+
+    /// Says where the march is.
+    pub fn at(&mut self, status: &Status) {
+        let Status { step, time, time_step } = status;
+        let part = (time / self.end).clamp(0.0, 1.0);
+        let done = (step - self.first_step) as f64 * self.voxels;
+        let rate = done / self.start.elapsed().as_secs_f64().max(1e-9) / 1e6;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1000")]
+        self.bar.set_position((1000.0 * part) as u64);
+        self.bar.set_message(format!("step {step}, t {time:.4e} s, dt {time_step:.2e} s"));
+        self.bar.set_prefix(format!("{rate:.2} Mvoxel/s"));
+        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
+            self.last_line = Instant::now();
+            tracing::info!(
+                "step {step}, t = {time:.4e} s, dt = {time_step:.3e} s, {:.0} % of the run, \
+                 {rate:.2} million voxels per second",
+                100.0 * part
+            );
+        }
+    }
+
+    /// Takes the bar off the terminal.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
     }
 }
 

@@ -10,6 +10,7 @@ mod examples;
 mod files;
 mod guide;
 mod memory;
+mod patch_input;
 mod runs;
 mod support;
 mod survival;

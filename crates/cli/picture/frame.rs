@@ -255,7 +255,7 @@ fn centred() -> plotters::style::text_anchor::Pos {
     Pos::new(HPos::Center, VPos::Center)
 }
 
-fn load_font() -> Result<()> {
+pub(super) fn load_font() -> Result<()> {
     static LOADED: OnceLock<bool> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| {
         register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular()).is_ok()

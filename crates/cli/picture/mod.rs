@@ -1,16 +1,18 @@
-//! Pictures of gathers, models and snapshots as PNG: axes with units, title, colour bar.
+//! Pictures of gathers, models, snapshots and curves as PNG: axes with units, title, colour bar.
 //!
 //! `plotters` lays out axes and text; the rasters between them are made here, one value per pixel.
 //! Figures are drawn at twice their size and averaged, which smooths text and lines alike. The font
 //! (`DejaVu` Sans) is embedded, so a picture needs nothing from the system.
 
 mod colours;
+mod curves;
 mod frame;
 mod gather;
 mod section;
 mod units;
 
 pub use colours::Colours;
+pub use curves::{Curve, Curves};
 pub use gather::{Gather, Horizontal, Style};
 pub use section::{Direction, Quantity, Section};
 

@@ -28,7 +28,7 @@ pub struct Direction {
     pub name: String,
     /// Position of the first node, m.
     pub origin: f64,
-    /// Distance of nodes, m; absent: nodes are counted.
+    /// Distance of nodes, m, negative where they run against the axis; absent: nodes are counted.
     pub spacing: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ impl Section<'_> {
     /// If the size leaves no room for the plot.
     pub fn draw(&self, size: Option<(u32, u32)>) -> Result<Image> {
         let (nx, nz) = self.values.dim();
-        let extent = |n: usize, d: &Direction| n as f64 * d.spacing.unwrap_or(1.0);
+        let extent = |n: usize, d: &Direction| n as f64 * d.spacing.unwrap_or(1.0).abs();
         let ratio = extent(nz, &self.down) / extent(nx, &self.across);
         let q = &self.quantity;
         // A constant model still needs a bar with two ends.
@@ -90,7 +90,7 @@ fn axis(n: usize, direction: &Direction, other_n: usize, other: &Direction) -> A
         let label = format!("{} (node)", direction.name);
         return Axis { label, from: -0.5, to: n as f64 - 0.5 };
     };
-    let extent = |n: usize, d: &Direction| n as f64 * d.spacing.unwrap_or(0.0);
+    let extent = |n: usize, d: &Direction| n as f64 * d.spacing.unwrap_or(0.0).abs();
     let unit = units::length(extent(n, direction).max(extent(other_n, other)));
     Axis {
         label: format!("{} ({})", direction.name, unit.symbol),

@@ -1,0 +1,139 @@
+//! What would make a run die or lie, found before it starts.
+
+use temblor_patch::{Output, Term, stability};
+use temblor_solver::patches::StepRule;
+
+use super::PatchJob;
+use crate::exit::Failure;
+
+/// Voxels of the initial state that are looked at: all of a small box, a share of a large one.
+pub(super) const LOOK_AT: usize = 1 << 16;
+
+/// Checks a job and notes doubts.
+pub(super) fn check(job: &mut PatchJob) -> anyhow::Result<()> {
+    terms(job)?;
+    order(job)?;
+    step(job)?;
+    ccz4(job)?;
+    halo(job)
+}
+
+fn terms(job: &PatchJob) -> Result<(), Failure> {
+    let physics = &job.problem.kernel.physics;
+    if !physics.has(Term::Initial) {
+        return Err(Failure::input(format!(
+            "{} has no `initial`, so there is nothing to start from: write `void initial(const \
+             double *x, double *Q)` in a C file and name it in [physics] setup",
+            physics.file
+        )));
+    }
+    let adaptive = matches!(job.problem.spec.rule, StepRule::Courant(_));
+    if adaptive && !physics.has(Term::Eigenvalue) {
+        return Err(Failure::input(format!(
+            "[time] courant needs the speeds and {} has no `eigenvalue`: add it, or give dt",
+            physics.file
+        )));
+    }
+    Ok(())
+}
+
+fn order(job: &PatchJob) -> Result<(), Failure> {
+    let order = job.problem.spec.order;
+    if !(1..=4).contains(&order) {
+        let message = format!("[scheme] runge_kutta is {order}: give 1, 2, 3 or 4");
+        return Err(Failure::input(message));
+    }
+    if order > 1 && job.problem.kernel.shape.output == Output::Step {
+        return Err(Failure::input(format!(
+            "[scheme] runge_kutta is {order} and {} takes an Euler step by itself: remove the key, or \
+             take a scheme that gives a rate",
+            job.scheme.name
+        )));
+    }
+    Ok(())
+}
+
+fn step(job: &mut PatchJob) -> anyhow::Result<()> {
+    let problem = &job.problem;
+    problem.limits().check(problem.spec.rule)?;
+    let stages = if problem.kernel.shape.output == Output::Step { 1 } else { problem.spec.order };
+    let tiling = &problem.tiling;
+    let known = stability::limits(&job.scheme.name, tiling.dimensions, tiling.cells, stages);
+    match (problem.spec.rule, known) {
+        (StepRule::Courant(factor), Some(known)) => {
+            // Given for waves of one speed along all axes; along one axis alone d times as much.
+            let scale = f64::from(2 * stages - 1);
+            let (all, one) =
+                (known.courant * scale, known.courant * scale * f64::from(tiling.dimensions));
+            if factor > one * (1.0 + 1e-9) {
+                return Err(Failure::input(format!(
+                    "[time] courant is {factor}: {} with {stages} stages is stable up to {all:.3}, and \
+                     up to {one:.3} where waves run along one axis alone",
+                    job.scheme.name
+                ))
+                .into());
+            }
+            if factor > all * (1.0 + 1e-9) {
+                job.warnings.push(format!(
+                    "courant is {factor}: where waves run along all axes the step is stable up to \
+                     {all:.3}"
+                ));
+            }
+        }
+        (StepRule::Fixed(dt), _) if job.end / dt > 1e9 => {
+            let message = format!("[time] dt is {dt} s and end {} s: a billion steps", job.end);
+            return Err(Failure::input(message).into());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `s` and `bs` of CCZ4 go together: with s = 1 the shift's own advection must be on, with s = 0 the
+/// auxiliary equations hold for no shift alone.
+fn ccz4(job: &PatchJob) -> anyhow::Result<()> {
+    let problem = &job.problem;
+    if problem.kernel.physics.name != "ccz4" {
+        return Ok(());
+    }
+    let (Some(shift), Some(advection)) = (problem.parameter("s"), problem.parameter("bs")) else {
+        return Ok(());
+    };
+    let both = |value: f64| (shift - value).abs() + (advection - value).abs() <= 0.0;
+    if both(1.0) {
+        return Ok(());
+    }
+    let pair = format!("[parameters] s = {shift}, bs = {advection}");
+    if !both(0.0) {
+        return Err(Failure::input(format!(
+            "{pair}: the equations are consistent for 1 and 1, or for 0 and 0 without a shift"
+        ))
+        .into());
+    }
+    let outset = problem.outset(LOOK_AT)?;
+    for (name, range) in job.names().iter().zip(&outset.ranges) {
+        let shifted = range.0 < 0.0 || range.1 > 0.0;
+        if name.starts_with("beta") && shifted {
+            return Err(Failure::input(format!(
+                "{pair}, and `{name}` of the initial state reaches {}: without s and bs the shift has \
+                 to be zero",
+                if range.1 > 0.0 { range.1 } else { range.0 }
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn halo(job: &PatchJob) -> anyhow::Result<()> {
+    let shape = &job.problem.kernel.shape;
+    if shape.halo > shape.cells {
+        return Err(Failure::input(format!(
+            "[domain] cells is {} and {} reads {} voxels beyond a patch: a patch has to be at least \
+             that wide",
+            shape.cells, job.scheme.name, shape.halo
+        ))
+        .into());
+    }
+    Ok(())
+}
