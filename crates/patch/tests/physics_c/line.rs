@@ -1,7 +1,9 @@
 //! Finite volumes along x in a few lines: what the shipped physics give in a scheme is what theory says.
 
+use std::sync::Arc;
+
 use temblor_patch::physics::arguments;
-use temblor_patch::{Physics, Term};
+use temblor_patch::{Cell, Physics, Request, Scheme, Term, interpret, lower};
 
 use super::run::{Ready, integers, parameters};
 
@@ -264,5 +266,47 @@ fn a_sine_is_carried_along() {
             let (got, want) = (line.cells[cell][0], want[cell]);
             assert!((got - want).abs() < 1e-13, "{own}: {got} is not {want}");
         }
+    }
+}
+
+#[test]
+fn the_shipped_schemes_march_sound_as_this_line_does() {
+    let cells = 48u16;
+    let (p, halo) = (usize::from(cells), usize::from(cells) + 2);
+    for (scheme, own) in [("rusanov", false), ("godunov", true)] {
+        let changed = [("centre", 0.1), ("width", 0.15)];
+        let mut line = Line::new("acoustics", &changed, (-1.0, 1.5), u32::from(cells));
+        let (scheme, physics) = (Scheme::shipped(scheme).unwrap(), Arc::new(line.physics.clone()));
+        let kernel = lower(&scheme, &physics, &Request::new(2, cells)).unwrap();
+        let mut rows = line.cells.clone();
+        for _ in 0..28 {
+            let dt = 0.9 * line.dx;
+            line.advance(line.time + dt, 1.0, own);
+            // The same along each y, the halo a copy of the edge.
+            let at = |x: usize| &rows[x.saturating_sub(1).min(p - 1)];
+            let input: Vec<f64> = (0..halo).flat_map(|_| (0..halo).flat_map(at).copied()).collect();
+            let cell = Cell { centre: [0.25; 3], size: [2.5; 3], time: 0.0, time_step: dt };
+            let (mut output, mut speed) = (vec![0.0; p * p * 6], [0.0]);
+            interpret(
+                &kernel,
+                &line.parameters,
+                &[cell],
+                &[&input],
+                &mut [&mut output[..]],
+                &mut speed,
+            )
+            .unwrap();
+            assert_eq!(speed[0].to_bits(), 1.0f64.to_bits());
+            let middle = &output[(p / 2) * p * 6..][..p * 6];
+            rows = middle.chunks(6).map(<[f64]>::to_vec).collect();
+        }
+        // Apart from the ends, which this line keeps and the halo lets go.
+        let inside = |cells: &[Vec<f64>]| cells[1..p - 1].concat();
+        for (got, want) in inside(&rows).iter().zip(&inside(&line.cells)) {
+            assert!((got - want).abs() < 1e-12, "{}: {got} is not {want}", scheme.name);
+        }
+        // The pulse, damped, is across.
+        let most = rows.iter().skip(p * 3 / 5).fold(0.0f64, |most, q| most.max(q[0]));
+        assert!(most > 0.4, "{most}");
     }
 }
