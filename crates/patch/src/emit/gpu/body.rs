@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::emit::gpu::fit::{Line, Room};
 use crate::emit::gpu::order::{Costs, Order, Step};
+use crate::emit::gpu::share::{self, Shared};
 use crate::emit::gpu::{Dialect, Entry, Layout, Layouts, Program, Schedule, Way};
 use crate::emit::{Scalars, literal, unary_name};
 use crate::graph::{Binary, BlockId, Coordinate, Graph, Leaf, Logic, Node, Unary, Value};
@@ -25,6 +26,8 @@ struct Printer<'a> {
     /// Layout of every block and, of temporaries, its place in the scratch memory of a patch.
     blocks: Vec<(Layout, usize)>,
     scratch: usize,
+    /// The block that lies in shared memory beside the tile, if any, and where it starts there.
+    beside: Option<(BlockId, usize)>,
 }
 
 /// A stage being printed.
@@ -46,30 +49,11 @@ pub(super) fn program(
     layouts: &Layouts,
     dialect: Dialect,
 ) -> Program {
-    // The paper's baseline keeps its temporaries voxel by voxel.
-    let slab = crate::lower::scratch(kernel);
-    let blocks = kernel.blocks.iter().enumerate().map(|(n, block)| match n {
-        0 => (layouts.input, 0),
-        1 => (layouts.output, 0),
-        _ => (Layout::chunk(block), slab.offsets[n].unwrap_or(0)),
-    });
-    let blocks: Vec<(Layout, usize)> = blocks.collect();
-    let scratch = slab.len.next_multiple_of(16);
-    let printer = Printer {
-        kernel,
-        graph: &kernel.graph,
-        scalars: Scalars::new(&kernel.graph),
-        schedule: *schedule,
-        layouts: *layouts,
-        dialect,
-        blocks,
-        scratch,
-    };
     let parameters = kernel.parameters.len().max(1);
     let mut program = Program {
         source: String::new(),
         entries: Vec::new(),
-        scratch,
+        scratch: 0,
         flops: 0.0,
         moves: 0,
         loads: 0,
@@ -86,8 +70,16 @@ pub(super) fn program(
             format_args!("TABLE double m{n}[{}] = {{{}}};\n", entries.len(), entries.join(", ")),
         );
     }
-    for n in 0..kernel.stages.len() {
-        printer.stage(n, &mut program);
+    let split = if schedule.share { share::split(kernel) } else { None };
+    if let Some(Shared { points, rest }) = &split {
+        let points = Printer::new(points, schedule, layouts, dialect);
+        Printer::new(rest, schedule, layouts, dialect).stage(0, Some(points), &mut program);
+    } else {
+        let printer = Printer::new(kernel, schedule, layouts, dialect);
+        program.scratch = printer.scratch;
+        for n in 0..kernel.stages.len() {
+            printer.stage(n, None, &mut program);
+        }
     }
     program
 }
@@ -97,21 +89,48 @@ fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
 }
 
 impl<'a> Printer<'a> {
-    fn stage(&self, number: usize, program: &mut Program) {
+    fn new(kernel: &'a Kernel, schedule: &Schedule, layouts: &Layouts, dialect: Dialect) -> Self {
+        // The paper's baseline keeps its temporaries voxel by voxel.
+        let slab = crate::lower::scratch(kernel);
+        let last = kernel.blocks.len() - 1;
+        let blocks = kernel.blocks.iter().enumerate().map(|(n, block)| match n {
+            0 => (layouts.input, 0),
+            1 => (layouts.output, 0),
+            _ if schedule.share && n == last => (Layout::planes(block), 0),
+            _ => (Layout::chunk(block), slab.offsets[n].unwrap_or(0)),
+        });
+        Self {
+            kernel,
+            graph: &kernel.graph,
+            scalars: Scalars::new(&kernel.graph),
+            schedule: *schedule,
+            layouts: *layouts,
+            dialect,
+            blocks: blocks.collect(),
+            scratch: slab.len.next_multiple_of(16),
+            beside: None,
+        }
+    }
+
+    fn work(&self, number: usize) -> Work<'a> {
         let stage = &self.kernel.stages[number];
         let extent: [usize; 3] = std::array::from_fn(|axis| {
             usize::try_from(stage.high[axis] - stage.low[axis]).unwrap_or(0)
         });
         let outputs = stage.outputs();
         let uniforms = self.uniforms(&outputs);
-        let work = Work {
+        Work {
             stage,
             uniform: uniforms.iter().enumerate().map(|(n, &value)| (value, n)).collect(),
             uniforms,
             outputs,
             extent,
             voxels: extent.iter().product(),
-        };
+        }
+    }
+
+    fn stage(&self, number: usize, points: Option<Self>, program: &mut Program) {
+        let work = self.work(number);
         let groups = self.groups(&work);
         let lines: Vec<(Vec<usize>, Line)> = groups
             .into_iter()
@@ -128,7 +147,13 @@ impl<'a> Printer<'a> {
             program.loads += line.loads;
             program.pressure = program.pressure.max(line.pressure);
         }
-        let entry = self.entry(number, &work, &lines, &mut program.source);
+        let points = points.map(|printer| {
+            let work = printer.work(0);
+            let share = work.voxels as f64 / self.kernel.shape.voxels() as f64;
+            program.flops += f64::from(printer.graph.flops(&work.outputs).total()) * share;
+            (printer, work)
+        });
+        let entry = self.entry(number, &work, &lines, points, &mut program.source);
         program.entries.push(entry);
     }
 
@@ -236,6 +261,7 @@ impl<'a> Printer<'a> {
         number: usize,
         work: &Work<'_>,
         lines: &[(Vec<usize>, Line)],
+        points: Option<(Self, Work<'_>)>,
         text: &mut String,
     ) -> Entry {
         let schedule = &self.schedule;
@@ -245,7 +271,9 @@ impl<'a> Printer<'a> {
         let wanted = schedule.threads as usize;
         // Patches of a block, threads of a patch.
         let chunk = self.layouts.input.len.next_multiple_of(2);
-        let fit = if tiled { COLUMNS / (8 * chunk * schedule.blocks as usize) } else { wanted };
+        let beside = self.blocks.last().filter(|_| points.is_some()).map_or(0, |last| last.0.len);
+        let room = 8 * (chunk + beside) * schedule.blocks as usize;
+        let fit = if tiled { COLUMNS / room } else { wanted };
         let patches = if flat { 1 } else { (wanted / work.voxels).min(fit).max(1) };
         let each = if flat { wanted } else { work.voxels.min(wanted) };
         let threads = (patches * each).next_multiple_of(32);
@@ -257,7 +285,10 @@ impl<'a> Printer<'a> {
         let slots = lines.iter().map(|(_, line)| line.slots as usize).max().unwrap_or(0);
         // Tile, then a gate, then uniform values, then the threads' columns.
         let gate = if way == Way::Bulk { 2 } else { 0 };
-        let at_uniform = tile + gate;
+        let at_points = tile + gate;
+        let at_shared = at_points + patches * beside;
+        let own = points.as_ref().map_or(0, |(_, work)| work.uniforms.len());
+        let at_uniform = at_shared + seen * own;
         let at_slots = at_uniform + seen * uniforms;
         let shared = 8 * (at_slots + slots * threads as usize);
         let groups = lines.len();
@@ -330,15 +361,24 @@ impl<'a> Printer<'a> {
             ),
             _ => {}
         }
-        if uniforms > 0 || way == Way::Tile {
+        if let Some((printer, work)) = &points {
+            printer.print_uniforms(work, seen, at_shared, text);
+        }
+        if uniforms > 0 || way == Way::Tile || points.is_some() {
             text.push_str("  BARRIER();\n");
+        }
+        let block = BlockId(u16::try_from(self.blocks.len() - 1).unwrap_or(u16::MAX));
+        let rest = Self { beside: points.as_ref().map(|_| (block, at_points)), ..self.again() };
+        if let Some((printer, work)) = points {
+            let printer = Self { beside: Some((block, at_points)), ..printer };
+            printer.print_points(&work, (each, chunk, at_shared), text);
         }
         let speeds = work.stage.maximum.is_some();
         if speeds {
             text.push_str("  key_t64 top = 0;\n");
         }
         text.push_str("  if (here) {\n");
-        self.print_pointers(work, tiled, chunk, text);
+        rest.print_pointers(work, tiled, chunk, text);
         if uniforms > 0 {
             put(
                 text,
@@ -367,7 +407,7 @@ impl<'a> Printer<'a> {
         } else {
             text.push_str("    const int voxel = start;\n    {\n");
         }
-        self.print_indices(work, text);
+        rest.print_indices(work, text);
         for (n, (group, line)) in lines.iter().enumerate() {
             if groups > 1 {
                 let word = if n == 0 { "if" } else { "else if" };
@@ -391,6 +431,54 @@ impl<'a> Printer<'a> {
             per_patch: if flat { work.voxels as u64 } else { 1 },
             groups: u32::try_from(groups).unwrap_or(1),
         }
+    }
+
+    fn again(&self) -> Self {
+        Self {
+            kernel: self.kernel,
+            graph: self.graph,
+            scalars: Scalars::new(self.graph),
+            schedule: self.schedule,
+            layouts: self.layouts,
+            dialect: self.dialect,
+            blocks: self.blocks.clone(),
+            scratch: self.scratch,
+            beside: self.beside,
+        }
+    }
+
+    /// The threads of a patch compute the values that neighbours read, for all voxels of its tile.
+    fn print_points(
+        &self,
+        work: &Work<'_>,
+        (each, chunk, at_uniform): (usize, usize, usize),
+        text: &mut String,
+    ) {
+        let uniforms = work.uniforms.len();
+        text.push_str("  if (here) {\n");
+        self.print_pointers(work, true, chunk, text);
+        if uniforms > 0 {
+            put(
+                text,
+                format_args!(
+                    "    LOCAL const volatile double* const uniform = shared + {at_uniform} + nth * \
+                     {uniforms};\n"
+                ),
+            );
+        }
+        let voxels = work.voxels;
+        put(
+            text,
+            format_args!("    for (int voxel = start; voxel < {voxels}; voxel += {each}) {{\n"),
+        );
+        self.print_indices(work, text);
+        let group: Vec<usize> = (0..work.outputs.len()).collect();
+        let costs = Costs::new(&self.scalars);
+        let steps = costs.order(&work.outputs, Order::Built);
+        let room = Room { values: usize::MAX, slots: 0 };
+        let line = costs.allocate(&steps, &work.outputs, room);
+        self.print_line(work, &group, &line, 0, true, text);
+        text.push_str("    }\n  }\n  BARRIER();\n");
     }
 
     /// Thread n of a block computes the uniform values of the n-th patch that it sees.
@@ -463,7 +551,10 @@ impl<'a> Printer<'a> {
         read.sort_unstable();
         for block in read {
             let n = block.0;
-            if block == INPUT && tiled {
+            if self.is_beside(block) {
+                let from = self.pointer(block, "");
+                put(text, format_args!("    LOCAL const double* const q{n} = {from};\n"));
+            } else if block == INPUT && tiled {
                 put(
                     text,
                     format_args!("    LOCAL const double* const q0 = shared + nth * {chunk};\n"),
@@ -479,7 +570,8 @@ impl<'a> Printer<'a> {
         for block in written {
             let n = block.0;
             let to = self.pointer(block, "CHUNK_OUT(k)");
-            put(text, format_args!("    GLOBAL double* const r{n} = {to};\n"));
+            let space = if self.is_beside(block) { "LOCAL" } else { "GLOBAL" };
+            put(text, format_args!("    {space} double* const r{n} = {to};\n"));
         }
         let reach = self.graph.reachable(&work.outputs);
         let positions = self
@@ -495,6 +587,11 @@ impl<'a> Printer<'a> {
         match block {
             INPUT => input.to_owned(),
             OUTPUT => "CHUNK_OUT(k)".into(),
+            _ if self.is_beside(block) => {
+                let at = self.beside.map_or(0, |(_, at)| at);
+                let len = self.blocks[usize::from(block.0)].0.len;
+                format!("shared + {at} + nth * {len}")
+            }
             _ => {
                 let (_, at) = self.blocks[usize::from(block.0)];
                 format!("scratch + (wide)k * {} + {at}", self.scratch)
@@ -530,7 +627,8 @@ impl<'a> Printer<'a> {
         for (block, along) in self.faces_of(work) {
             let (n, mask) = (block.0, mask(along));
             let layout = &self.blocks[usize::from(block.0)].0;
-            let space = if block == INPUT && self.tiled() { "LOCAL" } else { "GLOBAL" };
+            let local = block == INPUT && self.tiled() || self.is_beside(block);
+            let space = if local { "LOCAL" } else { "GLOBAL" };
             put(
                 text,
                 format_args!(
@@ -545,14 +643,15 @@ impl<'a> Printer<'a> {
         for block in written {
             let n = block.0;
             let layout = &self.blocks[usize::from(block.0)].0;
-            put(
-                text,
-                format_args!(
-                    "      GLOBAL double* const w{n} = r{n} + ({});\n",
-                    at(layout, [true; 3])
-                ),
-            );
+            let space = if self.is_beside(block) { "LOCAL" } else { "GLOBAL" };
+            let place = at(layout, [true; 3]);
+            put(text, format_args!("      {space} double* const w{n} = r{n} + ({place});\n"));
         }
+    }
+
+    /// Whether a block lies in shared memory beside the tile.
+    fn is_beside(&self, block: BlockId) -> bool {
+        self.beside.is_some_and(|(beside, _)| beside == block)
     }
 
     fn tiled(&self) -> bool {

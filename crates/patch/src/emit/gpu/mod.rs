@@ -20,6 +20,7 @@ mod opencl;
 pub(crate) mod order;
 mod points;
 mod schedule;
+mod share;
 
 use crate::error::{Error, Result};
 use crate::kernel::{INPUT, Kernel, OUTPUT, Output};

@@ -41,6 +41,9 @@ pub struct Schedule {
     pub groups: u32,
     /// Whether the blocks of a group follow each other instead of those of a patch (`s`).
     pub sweep: bool,
+    /// Whether divisions and roots that neighbours need too are computed once per voxel of the tile
+    /// (`p`); of `tile` and `bulk`.
+    pub share: bool,
     /// Order of a voxel's program (`ob`, `oe`, `od`, `og`); none: the one with the fewest moves.
     pub order: Option<Order>,
 }
@@ -50,7 +53,16 @@ impl Schedule {
     #[must_use]
     pub const fn new(way: Way) -> Self {
         let threads = 256;
-        Self { way, threads, blocks: 1, values: 0, groups: 1, sweep: false, order: None }
+        Self {
+            way,
+            threads,
+            blocks: 1,
+            values: 0,
+            groups: 1,
+            sweep: false,
+            share: false,
+            order: None,
+        }
     }
 
     /// Reads a name.
@@ -62,7 +74,8 @@ impl Schedule {
             Error::Mismatch(format!(
                 "there is no schedule `{name}`: a name is tile, bulk, direct, flat or unfused, then \
                  any of -tN (threads), -bN (blocks per multiprocessor), -rN (values in registers), \
-                 -gN (groups of outputs), -s (groups one after the other), -ob, -oe, -od, -og (order), \
+                 -gN (groups of outputs), -s (groups one after the other), -p (points shared, of \
+                 tile and bulk), -ob, -oe, -od, -og (order), \
                  such as direct-t128-b2-r100"
             ))
         };
@@ -78,6 +91,7 @@ impl Schedule {
         for part in parts {
             match part {
                 "s" => schedule.sweep = true,
+                "p" if matches!(schedule.way, Way::Tile | Way::Bulk) => schedule.share = true,
                 "ob" => schedule.order = Some(Order::Built),
                 "oe" => schedule.order = Some(Order::Eager),
                 "od" => schedule.order = Some(Order::Depth),
