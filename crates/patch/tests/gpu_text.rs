@@ -213,12 +213,22 @@ fn agrees(kernel: &Kernel, oracle: &Kernel, name: &str, resident: bool) {
 #[test]
 fn every_way_gives_the_interpreters_bits_for_eulers_equations() {
     let oracle = |scheme, d, p| kernel("euler", scheme, d, p, Plan::Unfused);
-    for (scheme, d, p) in [("rusanov", 3, 3), ("rusanov", 2, 4), ("fd4", 3, 3), ("fd4", 2, 5)] {
+    for (scheme, d, p) in
+        [("rusanov", 3, 3), ("rusanov", 3, 4), ("rusanov", 2, 4), ("fd4", 3, 3), ("fd4", 2, 5)]
+    {
         let fused = kernel("euler", scheme, d, p, Plan::Fused);
         let oracle = oracle(scheme, d, p);
         agrees(&fused, &oracle, "tile-t64", true);
         agrees(&fused, &oracle, "bulk-t128-p", false);
         agrees(&fused, &oracle, "tile-t32-r24-p", true);
+        if d == 3 {
+            agrees(&fused, &oracle, "bulk-t32-z1-p", true);
+            if p == 4 {
+                agrees(&fused, &oracle, "bulk-t32-z2", true);
+                agrees(&fused, &oracle, "bulk-t64-z2-p", false);
+            }
+            agrees(&fused, &oracle, "tile-t32-z1", false);
+        }
         agrees(&fused, &oracle, "direct-t32", true);
         agrees(&fused, &oracle, "flat-t64", false);
         agrees(&fused, &oracle, "flat-t64-r20-g2-s", true);

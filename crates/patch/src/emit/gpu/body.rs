@@ -28,6 +28,10 @@ struct Printer<'a> {
     scratch: usize,
     /// The block that lies in shared memory beside the tile, if any, and where it starts there.
     beside: Option<(BlockId, usize)>,
+    /// Slabs of a patch: a block's tile holds some of its planes.
+    slabs: usize,
+    /// Layout of the whole input patch.
+    whole: Layout,
 }
 
 /// A stage being printed.
@@ -70,11 +74,14 @@ pub(super) fn program(
             format_args!("TABLE double m{n}[{}] = {{{}}};\n", entries.len(), entries.join(", ")),
         );
     }
+    let cut = |kernel: Kernel| cut(kernel, schedule);
     let split = if schedule.share { share::split(kernel) } else { None };
+    let split = split.map(|s| Shared { points: cut(s.points), rest: cut(s.rest) });
     if let Some(Shared { points, rest }) = &split {
         let points = Printer::new(points, schedule, layouts, dialect);
         Printer::new(rest, schedule, layouts, dialect).stage(0, Some(points), &mut program);
     } else {
+        let kernel = &cut(kernel.clone());
         let printer = Printer::new(kernel, schedule, layouts, dialect);
         program.scratch = printer.scratch;
         for n in 0..kernel.stages.len() {
@@ -84,12 +91,41 @@ pub(super) fn program(
     program
 }
 
+/// Slabs of a patch.
+fn slabs(kernel: &Kernel, schedule: &Schedule) -> usize {
+    match schedule.planes {
+        0 => 1,
+        planes => usize::from(kernel.shape.cells) / planes as usize,
+    }
+}
+
+/// A kernel on the planes of one slab: stages and blocks that a tile holds end with it.
+fn cut(mut kernel: Kernel, schedule: &Schedule) -> Kernel {
+    if slabs(&kernel, schedule) <= 1 {
+        return kernel;
+    }
+    let less =
+        kernel.shape.cells.cast_signed() - i16::try_from(schedule.planes).unwrap_or(i16::MAX);
+    kernel.stages.iter_mut().for_each(|stage| stage.high[2] -= less);
+    let blocks = kernel.blocks.iter_mut().enumerate().filter(|(n, _)| *n != 1);
+    blocks.for_each(|(_, block)| block.high[2] -= less);
+    kernel
+}
+
 fn put(text: &mut String, what: std::fmt::Arguments<'_>) {
     text.write_fmt(what).expect("a string takes all");
 }
 
 impl<'a> Printer<'a> {
     fn new(kernel: &'a Kernel, schedule: &Schedule, layouts: &Layouts, dialect: Dialect) -> Self {
+        let whole = *layouts;
+        let mut layouts = *layouts;
+        if slabs(kernel, schedule) > 1 {
+            // The kernel was cut: its input is the tile of a block.
+            let tile = &kernel.blocks[usize::from(INPUT.0)];
+            let chunks = layouts.input.unknown == 1;
+            layouts.input = if chunks { Layout::chunk(tile) } else { Layout::planes(tile) };
+        }
         // The paper's baseline keeps its temporaries voxel by voxel.
         let slab = crate::lower::scratch(kernel);
         let last = kernel.blocks.len() - 1;
@@ -104,11 +140,13 @@ impl<'a> Printer<'a> {
             graph: &kernel.graph,
             scalars: Scalars::new(&kernel.graph),
             schedule: *schedule,
-            layouts: *layouts,
+            layouts,
             dialect,
             blocks: blocks.collect(),
             scratch: slab.len.next_multiple_of(16),
             beside: None,
+            slabs: slabs(kernel, schedule),
+            whole: whole.input,
         }
     }
 
@@ -139,7 +177,7 @@ impl<'a> Printer<'a> {
                 (group, line)
             })
             .collect();
-        let share = work.voxels as f64 / self.kernel.shape.voxels() as f64;
+        let share = (work.voxels * self.slabs) as f64 / self.kernel.shape.voxels() as f64;
         for (group, line) in &lines {
             let outputs: Vec<Value> = group.iter().map(|&n| work.outputs[n]).collect();
             program.flops += f64::from(self.graph.flops(&outputs).total()) * share;
@@ -149,7 +187,7 @@ impl<'a> Printer<'a> {
         }
         let points = points.map(|printer| {
             let work = printer.work(0);
-            let share = work.voxels as f64 / self.kernel.shape.voxels() as f64;
+            let share = (work.voxels * self.slabs) as f64 / self.kernel.shape.voxels() as f64;
             program.flops += f64::from(printer.graph.flops(&work.outputs).total()) * share;
             (printer, work)
         });
@@ -274,7 +312,8 @@ impl<'a> Printer<'a> {
         let beside = self.blocks.last().filter(|_| points.is_some()).map_or(0, |last| last.0.len);
         let room = 8 * (chunk + beside) * schedule.blocks as usize;
         let fit = if tiled { COLUMNS / room } else { wanted };
-        let patches = if flat { 1 } else { (wanted / work.voxels).min(fit).max(1) };
+        let one = flat || self.slabs > 1;
+        let patches = if one { 1 } else { (wanted / work.voxels).min(fit).max(1) };
         let each = if flat { wanted } else { work.voxels.min(wanted) };
         let threads = (patches * each).next_multiple_of(32);
         let threads = u32::try_from(threads).unwrap_or(1024);
@@ -332,39 +371,31 @@ impl<'a> Printer<'a> {
             put(
                 text,
                 format_args!(
-                    "  const int first = block * {patches};\n  \
-                 const int nth = THREAD / {each}, start = THREAD % {each};\n  \
+                    "{slab}  const int nth = THREAD / {each}, start = THREAD % {each};\n  \
                  const int k = first + nth;\n  \
-                 const int here = nth < {patches} && k < K;\n"
+                 const int here = nth < {patches} && k < K;\n",
+                    slab = if self.slabs > 1 {
+                        format!(
+                            "  const int first = block / {s}, low = block % {s} * {};\n",
+                            self.schedule.planes,
+                            s = self.slabs
+                        )
+                    } else {
+                        format!("  const int first = block * {patches};\n")
+                    }
                 ),
             );
         }
         if uniforms > 0 {
             self.print_uniforms(work, seen, at_uniform, text);
         }
-        match way {
-            Way::Tile => put(
-                text,
-                format_args!(
-                    "  if (here) {{\n    GLOBAL const double* const from = CHUNK_IN(k);\n    \
-                 for (int n = start; n < {len}; n += {each}) shared[nth * {chunk} + n] = READ(from + n);\n  }}\n",
-                    len = self.layouts.input.len
-                ),
-            ),
-            Way::Bulk => put(
-                text,
-                format_args!(
-                    "  bulk(shared, {chunk}, in + first, first + {patches} <= K ? {patches} : K - first, {}u, \
-                 (key_t64*)(shared + {tile}));\n",
-                    8 * chunk
-                ),
-            ),
-            _ => {}
+        if tiled {
+            self.print_copy(patches, each, chunk, tile, text);
         }
         if let Some((printer, work)) = &points {
             printer.print_uniforms(work, seen, at_shared, text);
         }
-        if uniforms > 0 || way == Way::Tile || points.is_some() {
+        if uniforms > 0 || tiled || points.is_some() {
             text.push_str("  BARRIER();\n");
         }
         let block = BlockId(u16::try_from(self.blocks.len() - 1).unwrap_or(u16::MAX));
@@ -428,8 +459,70 @@ impl<'a> Printer<'a> {
             threads,
             shared: u32::try_from(shared).unwrap_or(u32::MAX),
             items: if flat { u64::from(threads) } else { patches as u64 },
-            per_patch: if flat { work.voxels as u64 } else { 1 },
+            per_patch: if flat { work.voxels as u64 } else { self.slabs as u64 },
             groups: u32::try_from(groups).unwrap_or(1),
+        }
+    }
+
+    /// Copies chunks, or the planes of a slab, into the tile.
+    fn print_copy(
+        &self,
+        patches: usize,
+        each: usize,
+        chunk: usize,
+        gate: usize,
+        text: &mut String,
+    ) {
+        let bulk = self.schedule.way == Way::Bulk;
+        let len = self.layouts.input.len;
+        if self.slabs > 1 {
+            // A piece per unknown, or one where unknowns lie together.
+            let whole = &self.whole;
+            let chunks = whole.unknown == 1;
+            let width = self.kernel.shape.width();
+            let (pieces, apart) = if chunks { (1, 0) } else { (width, whole.unknown) };
+            let (piece, plane) = (len / pieces, whole.voxel[2]);
+            let even = |n: i64| n % 2 == 0;
+            let aligned = piece % 2 == 0
+                && even(apart)
+                && even(plane * i64::from(self.schedule.planes.cast_signed()));
+            if bulk && aligned {
+                put(
+                    text,
+                    format_args!(
+                        "  bulk_pieces(shared, {piece}, in[first < K ? first : 0] + low * {plane}, \
+                         {apart}, {pieces}, {}u, (key_t64*)(shared + {gate}));\n",
+                        8 * piece
+                    ),
+                );
+            } else {
+                put(
+                    text,
+                    format_args!(
+                        "  if (here) {{\n    GLOBAL const double* const from = CHUNK_IN(k) + low * \
+                         {plane};\n    for (int n = start; n < {len}; n += {each}) shared[n] = \
+                         READ(from + n / {piece} * {apart} + n % {piece});\n  }}\n"
+                    ),
+                );
+            }
+        } else if bulk {
+            put(
+                text,
+                format_args!(
+                    "  bulk(shared, {chunk}, in + first, first + {patches} <= K ? {patches} : K - \
+                     first, {}u, (key_t64*)(shared + {gate}));\n",
+                    8 * chunk
+                ),
+            );
+        } else {
+            put(
+                text,
+                format_args!(
+                    "  if (here) {{\n    GLOBAL const double* const from = CHUNK_IN(k);\n    for (int \
+                     n = start; n < {len}; n += {each}) shared[nth * {chunk} + n] = READ(from + \
+                     n);\n  }}\n"
+                ),
+            );
         }
     }
 
@@ -444,6 +537,8 @@ impl<'a> Printer<'a> {
             blocks: self.blocks.clone(),
             scratch: self.scratch,
             beside: self.beside,
+            slabs: self.slabs,
+            whole: self.whole,
         }
     }
 
@@ -614,9 +709,13 @@ impl<'a> Printer<'a> {
                 signed(lz)
             ),
         );
-        let at = |layout: &Layout, along: [bool; 3]| {
-            let terms: Vec<String> = "xyz"
-                .chars()
+        if self.slabs > 1 {
+            text.push_str("      const int height = low + z;\n");
+        }
+        let at = |layout: &Layout, along: [bool; 3], absolute: bool| {
+            let axes = ["x", "y", if absolute { self.height() } else { "z" }];
+            let terms: Vec<String> = axes
+                .into_iter()
                 .zip(layout.voxel)
                 .zip(along)
                 .filter(|(_, along)| *along)
@@ -633,7 +732,7 @@ impl<'a> Printer<'a> {
                 text,
                 format_args!(
                     "      {space} const double* const q{n}_{mask} = q{n} + ({});\n",
-                    at(layout, along)
+                    at(layout, along, false)
                 ),
             );
         }
@@ -644,9 +743,14 @@ impl<'a> Printer<'a> {
             let n = block.0;
             let layout = &self.blocks[usize::from(block.0)].0;
             let space = if self.is_beside(block) { "LOCAL" } else { "GLOBAL" };
-            let place = at(layout, [true; 3]);
+            let place = at(layout, [true; 3], !self.is_beside(block));
             put(text, format_args!("      {space} double* const w{n} = r{n} + ({place});\n"));
         }
+    }
+
+    /// The voxel's index along z in its patch; `z` itself counts from the start of the slab.
+    fn height(&self) -> &'static str {
+        if self.slabs > 1 { "height" } else { "z" }
     }
 
     /// Whether a block lies in shared memory beside the tile.
@@ -802,11 +906,11 @@ impl<'a> Printer<'a> {
             }
             Leaf::Coefficient { matrix, axis, column } => {
                 let columns = self.kernel.matrices[usize::from(matrix)].columns;
-                let index = ["x", "y", "z"][usize::from(axis)];
+                let index = ["x", "y", self.height()][usize::from(axis)];
                 format!("m{matrix}[{index} * {columns} + {column}]")
             }
             Leaf::Position { axis, halves } => {
-                let index = ["x", "y", "z"][usize::from(axis)];
+                let index = ["x", "y", self.height()][usize::from(axis)];
                 let half = literal(0.5 * f64::from(1 + i16::from(halves)));
                 format!(
                     "(cell->centre[{axis}] - 0.5 * cell->size[{axis}]) + ((double){index} + {half}) * ({})",

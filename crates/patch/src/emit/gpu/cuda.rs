@@ -10,7 +10,7 @@ struct cell { double centre[3]; double size[3]; double time; double time_step; }
 #define THREAD ((int)threadIdx.x)
 #define BLOCK ((int)blockIdx.x)
 #define BARRIER() __syncthreads()
-#define SHARED(bytes) extern __shared__ double shared[];
+#define SHARED(bytes) extern __shared__ __align__(128) double shared[];
 #define CHUNK_IN(k) (in[k])
 #define CHUNK_OUT(k) (out[k])
 #define READ(p) __ldg(p)
@@ -48,24 +48,24 @@ static __device__ __forceinline__ unsigned address(const void* p) {
   return (unsigned)__cvta_generic_to_shared(p);
 }
 
-// Copies `count` chunks of `bytes` (a multiple of 16) into shared memory by the bulk copy engine and
-// waits for them; every thread of the block calls it once.
-static __device__ __forceinline__ void bulk(double* to, int stride, const double* const* from,
-                                            int count, unsigned bytes, key_t64* gate) {
-  if (threadIdx.x == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(gate)) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(gate)),
-                 "r"(count * bytes)
-                 : "memory");
-    for (int n = 0; n < count; n++) {
-      asm volatile(
-          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-              address(to + n * stride)),
-          "l"(from[n]), "r"(bytes), "r"(address(gate))
-          : "memory");
-    }
-  }
+static __device__ __forceinline__ void bulk_start(double* to, const double* from, unsigned bytes,
+                                                  key_t64* gate) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          address(to)),
+      "l"(from), "r"(bytes), "r"(address(gate))
+      : "memory");
+}
+
+static __device__ __forceinline__ void bulk_open(key_t64* gate, unsigned bytes) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(gate)) : "memory");
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(gate)),
+               "r"(bytes)
+               : "memory");
+}
+
+static __device__ __forceinline__ void bulk_wait(key_t64* gate) {
   __syncthreads();
   unsigned done = 0;
   while (!done) {
@@ -76,6 +76,28 @@ static __device__ __forceinline__ void bulk(double* to, int stride, const double
         : "r"(address(gate))
         : "memory");
   }
+}
+
+// Copies `count` chunks of `bytes` (a multiple of 16) into shared memory by the bulk copy engine and
+// waits for them; every thread of the block calls it once.
+static __device__ __forceinline__ void bulk(double* to, int stride, const double* const* from,
+                                            int count, unsigned bytes, key_t64* gate) {
+  if (threadIdx.x == 0) {
+    bulk_open(gate, count * bytes);
+    for (int n = 0; n < count; n++) bulk_start(to + n * stride, from[n], bytes, gate);
+  }
+  bulk_wait(gate);
+}
+
+// Copies `count` pieces of `bytes` that lie `apart` values from each other.
+static __device__ __forceinline__ void bulk_pieces(double* to, int stride, const double* from,
+                                                   int apart, int count, unsigned bytes,
+                                                   key_t64* gate) {
+  if (threadIdx.x == 0) {
+    bulk_open(gate, count * bytes);
+    for (int n = 0; n < count; n++) bulk_start(to + n * stride, from + n * apart, bytes, gate);
+  }
+  bulk_wait(gate);
 }
 #endif
 "#;

@@ -23,6 +23,7 @@ mod schedule;
 mod share;
 
 use crate::error::{Error, Result};
+use crate::graph::{Coordinate, Leaf, Node};
 use crate::kernel::{INPUT, Kernel, OUTPUT, Output};
 
 pub use dialect::Dialect;
@@ -129,6 +130,21 @@ pub fn emit(
     }
     if schedule.way == Way::Bulk && dialect != Dialect::Cuda {
         return Err(Error::Mismatch("schedule bulk is for CUDA: use tile".into()));
+    }
+    if schedule.planes > 0 {
+        let shape = &kernel.shape;
+        let columns = kernel.graph.nodes().iter().any(|node| {
+            matches!(node, Node::Leaf(Leaf::Load { at: [_, _, Coordinate::At(_)], .. }))
+        });
+        let tiled = matches!(schedule.way, Way::Tile | Way::Bulk);
+        let fits = shape.dimensions == 3 && u32::from(shape.cells).is_multiple_of(schedule.planes);
+        if !tiled || columns || !fits {
+            return Err(Error::Mismatch(format!(
+                "slabs of {} planes do not go with {}: take tile or bulk, three dimensions, a \
+                 divisor of {} planes and no matrix along z",
+                schedule.planes, kernel.name, shape.cells
+            )));
+        }
     }
     Ok(body::program(kernel, schedule, layouts, dialect))
 }

@@ -44,6 +44,8 @@ pub struct Schedule {
     /// Whether divisions and roots that neighbours need too are computed once per voxel of the tile
     /// (`p`); of `tile` and `bulk`.
     pub share: bool,
+    /// Planes of a tile (`z`), of `tile` and `bulk` in three dimensions; 0: the whole patch.
+    pub planes: u32,
     /// Order of a voxel's program (`ob`, `oe`, `od`, `og`); none: the one with the fewest moves.
     pub order: Option<Order>,
 }
@@ -61,6 +63,7 @@ impl Schedule {
             groups: 1,
             sweep: false,
             share: false,
+            planes: 0,
             order: None,
         }
     }
@@ -74,7 +77,7 @@ impl Schedule {
             Error::Mismatch(format!(
                 "there is no schedule `{name}`: a name is tile, bulk, direct, flat or unfused, then \
                  any of -tN (threads), -bN (blocks per multiprocessor), -rN (values in registers), \
-                 -gN (groups of outputs), -s (groups one after the other), -p (points shared, of \
+                 -gN (groups of outputs), -s (groups one after the other), -zN (planes of a tile), -p (points shared, of \
                  tile and bulk), -ob, -oe, -od, -og (order), \
                  such as direct-t128-b2-r100"
             ))
@@ -103,6 +106,7 @@ impl Schedule {
                         b't' if number <= 1024 => schedule.threads = number,
                         b'b' if number <= 32 => schedule.blocks = number,
                         b'r' if number >= 8 => schedule.values = number,
+                        b'z' if number <= 1024 => schedule.planes = number,
                         b'g' if number <= 64 => schedule.groups = number,
                         _ => return Err(wrong()),
                     }
@@ -150,13 +154,14 @@ pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
             "flat-t128-b2-r56-oe",
         ]),
         (false, _) => {
+            // With 64 registers (t256-b4) r20 still spills 28 bytes in large patches.
             let mut list = names(&[
-                "direct-t256-b4-r20",
-                "flat-t256-b4-r20",
-                "direct-t512-b2-r20",
+                "flat-t256-b3-r28",
+                "direct-t256-b4-r18",
+                "flat-t256-b4-r18",
                 "flat-t128-b8-r18",
                 "direct-t256-b3-r28",
-                "flat-t256-b3-r28",
+                "direct-t512-b2-r18",
             ]);
             let tile = 8 * kernel.shape.input_len();
             // Tiles beside the columns of a block: as many blocks as fit.
@@ -175,6 +180,25 @@ pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
                 return front;
             }
             list.append(&mut front);
+            // Large patches by slabs: the halo planes are read again, from the second-level cache.
+            let shape = &kernel.shape;
+            let wide = usize::from(shape.cells + 2 * shape.halo);
+            let plane = 8 * wide * wide * (shape.width() + 3);
+            let slabs: &[(usize, usize, &str)] = &[
+                (3, 1, "-t256-b3-r28-z1-p"),
+                (2, 2, "-t256-b2-r44-z2-p"),
+                (1, 4, "-t1024-b1-r20-z4-p"),
+                (3, 2, "-t256-b3-r28-z2"),
+                (1, 4, "-t1024-b1-r20-z4"),
+            ];
+            for &(blocks, planes, rest) in slabs {
+                let high = planes + 2 * usize::from(shape.halo);
+                let divides = usize::from(shape.cells).is_multiple_of(planes);
+                let large = shape.dimensions == 3 && shape.cells >= 12;
+                if large && divides && blocks * high * plane <= shared + (24 << 10) {
+                    list.push(format!("{}{rest}", ways[0]));
+                }
+            }
             list
         }
     }
