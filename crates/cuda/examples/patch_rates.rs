@@ -146,7 +146,8 @@ fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
     let shape = &kernel.shape;
     let count = ((1usize << 29) / (8 * shape.input_len())).max(1);
     let mut made = backend.patch_kernel(&kernel, &PatchOptions::new(true))?;
-    let pool: Vec<Vec<f64>> = (0..count).map(|k| chunk(&kernel, (k % 64) as u32)).collect();
+    let pool: Vec<Vec<f64>> =
+        (0u32..64).cycle().take(count).map(|seed| chunk(&kernel, seed)).collect();
     let inputs: Vec<&[f64]> = pool.iter().map(Vec::as_slice).collect();
     let mut results = vec![vec![1.0; shape.output_len()]; count];
     let mut outputs: Vec<&mut [f64]> = results.iter_mut().map(Vec::as_mut_slice).collect();

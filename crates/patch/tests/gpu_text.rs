@@ -2,6 +2,8 @@
 //! bits: every way, layout, dimension and size, with groups of outputs, values in shared memory and
 //! poisoned halo corners. What a card's compiler does with it is for the tests on a card.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests: a failure is a failed test")]
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Command;
@@ -14,7 +16,7 @@ use temblor_patch::{Cell, Kernel, Physics, Plan, Request, Scheme, interpret, low
 
 const SHIM: &str = include_str!("gpu_text/shim.c");
 
-/// Numbers in (0, 1), the same for the same seed (SplitMix64, Steele et al. 2014).
+/// Numbers in (0, 1), the same for the same seed (`SplitMix64`, Steele et al. 2014).
 fn noise(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {

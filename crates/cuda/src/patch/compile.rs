@@ -43,7 +43,7 @@ fn failed(call: &str, what: impl Into<Box<dyn std::error::Error + Send + Sync>>)
 fn preload() {
     let mut folders: Vec<PathBuf> = ["CUDA_HOME", "CUDA_PATH"]
         .iter()
-        .filter_map(|name| std::env::var_os(name))
+        .filter_map(std::env::var_os)
         .flat_map(|home| ["lib64", "lib"].map(|lib| Path::new(&home).join(lib)))
         .collect();
     folders.extend(["/usr/local/cuda/lib64", "/usr/local/cuda-13.0/lib64"].map(PathBuf::from));

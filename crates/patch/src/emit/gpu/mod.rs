@@ -13,6 +13,7 @@
 mod body;
 mod cuda;
 mod dialect;
+mod entry;
 mod fit;
 mod hip;
 mod layout;
@@ -21,6 +22,7 @@ pub(crate) mod order;
 mod points;
 mod schedule;
 mod share;
+mod voxel;
 
 use crate::error::{Error, Result};
 use crate::graph::{Coordinate, Leaf, Node};

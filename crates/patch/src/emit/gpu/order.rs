@@ -72,10 +72,10 @@ impl<'a> Costs<'a> {
     pub(crate) fn operands(&self, value: Value) -> Vec<Value> {
         let mut list = Vec::new();
         for operand in self.graph.node(value).operands().into_iter().flatten() {
-            if let Some(held) = self.held(operand) {
-                if !list.contains(&held) {
-                    list.push(held);
-                }
+            if let Some(held) = self.held(operand)
+                && !list.contains(&held)
+            {
+                list.push(held);
             }
         }
         list
