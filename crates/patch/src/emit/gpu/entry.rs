@@ -73,11 +73,12 @@ impl Printer<'_> {
             put(
                 text,
                 format_args!(
-                    "  const wide item = (wide)block * {threads} + THREAD;\n  \
-                 const int first = (int)((wide)block * {threads} / {v});\n  \
-                 const int k = (int)(item / {v}), nth = k - first;\n  \
-                 const int start = (int)(item - (wide)k * {v});\n  \
-                 const int here = k < K;\n",
+                    "  const wide base = (wide)block * {threads};\n  \
+                     const int first = (int)(base / {v});\n  \
+                     const int rest = (int)(base - (wide)first * {v}) + THREAD;\n  \
+                     const int nth = rest / {v}, start = rest % {v};\n  \
+                     const int k = first + nth;\n  \
+                     const int here = k < K;\n",
                     v = work.voxels
                 ),
             );
