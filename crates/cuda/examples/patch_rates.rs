@@ -24,13 +24,13 @@ struct Case {
 }
 
 const CASES: [Case; 8] = [
-    Case { physics: "euler", scheme: "rusanov", cells: 3, log2: 22 },
-    Case { physics: "euler", scheme: "rusanov", cells: 6, log2: 23 },
-    Case { physics: "euler", scheme: "rusanov", cells: 16, log2: 23 },
-    Case { physics: "euler", scheme: "fd4", cells: 6, log2: 22 },
-    Case { physics: "euler", scheme: "fd4", cells: 16, log2: 22 },
-    Case { physics: "ccz4", scheme: "rusanov", cells: 6, log2: 19 },
-    Case { physics: "ccz4", scheme: "fd4", cells: 6, log2: 19 },
+    Case { physics: "euler", scheme: "rusanov", cells: 3, log2: 20 },
+    Case { physics: "euler", scheme: "rusanov", cells: 6, log2: 21 },
+    Case { physics: "euler", scheme: "rusanov", cells: 16, log2: 22 },
+    Case { physics: "euler", scheme: "fd4", cells: 6, log2: 20 },
+    Case { physics: "euler", scheme: "fd4", cells: 16, log2: 21 },
+    Case { physics: "ccz4", scheme: "rusanov", cells: 6, log2: 18 },
+    Case { physics: "ccz4", scheme: "fd4", cells: 6, log2: 18 },
     Case { physics: "ccz4", scheme: "fd4", cells: 16, log2: 19 },
 ];
 
