@@ -483,7 +483,7 @@ static void puncture(const double *x, const parameters *P, double *R) {
   }
 }
 
-// The solution at a time; of the puncture, where none is known, the state at the start.
+// The solution at a time; of the puncture none is known, and this is flat space.
 void exact(const double *x, double t, const parameters *P, double *R) {
   const double k = 2.0 * M_PI / P->wavelength, A = P->amplitude;
   const double axis[3] = {1.0, 0.0, 0.0}, diagonal[3] = {sqrt(0.5), -sqrt(0.5), 0.0};
@@ -491,9 +491,9 @@ void exact(const double *x, double t, const parameters *P, double *R) {
   if (P->problem == 1) gauge_wave(axis, k, x[0], t, A, R);
   else if (P->problem == 2) gauge_wave(diagonal, sqrt(2.0) * k, sqrt(0.5) * (x[0] - x[1]), t, A, R);
   else if (P->problem == 3) linear_wave(k, x[0], t, A, R);
-  else if (P->problem == 4) puncture(x, P, R);
 }
 
 void initial(const double *x, const parameters *P, double *R) {
   exact(x, 0.0, P, R);
+  if (P->problem == 4) puncture(x, P, R);
 }

@@ -169,6 +169,7 @@ static void explosion(const double *x, const double *dx, const parameters *P, do
 }
 
 void exact(const double *x, double t, const parameters *P, double *R) {
+  for (int i = 0; i < 5; i++) R[i] = 0.0;  // where none is known
   if (P->problem == SOD) sod(x[0] - 0.5, t, P, R);
   if (P->problem == VORTEX) vortex(x, t, P, R);
   if (P->problem == DENSITY_WAVE) {
