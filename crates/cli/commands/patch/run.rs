@@ -266,9 +266,17 @@ fn report(job: &PatchJob, started: &mut Started, first: u64, took: Duration) -> 
     println!("errors at t = {} s, against `exact`", status.time);
     let widest = names.iter().map(String::len).max().unwrap_or(0).max(8);
     println!("{:widest$}  {:>12}  {:>12}  {:>12}", "", "L1", "L2", "Linf");
+    let mut none: Vec<&str> = Vec::new();
     for (name, norms) in names.iter().zip(&errors) {
         let [l1, l2, linf] = [norms.l1, norms.l2, norms.linf];
+        if linf.abs() <= 0.0 {
+            none.push(name);
+            continue;
+        }
         println!("{name:widest$}  {l1:>12.4e}  {l2:>12.4e}  {linf:>12.4e}");
+    }
+    if !none.is_empty() {
+        println!("no error at all: {}", none.join(", "));
     }
     Ok(())
 }
