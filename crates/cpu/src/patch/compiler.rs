@@ -21,10 +21,17 @@ pub(crate) struct Compiler {
     pub(crate) name: String,
     /// What it predefines, hashed.
     identity: u64,
+    /// Flags for this processor.
+    native: Vec<&'static str>,
 }
 
-/// Flags that fit code to this processor.
+/// Flag that fits code to this processor.
 const NATIVE: &str = "-march=native";
+
+/// Flags that make full use of 512 bits: whole vectors, and gathers as instructions. Compilers that are
+/// older than the processor tune for none in particular and avoid both (gcc 12 on Emerald Rapids: CCZ4
+/// took 1.4 times as long).
+const WIDE: [&str; 2] = ["-mtune=icelake-server", "-mprefer-vector-width=512"];
 
 impl Compiler {
     /// The compiler that `CC` names, else `cc`; or why there is none.
@@ -39,10 +46,14 @@ impl Compiler {
 
     fn probe(command: OsString) -> Result<Self, String> {
         let shown = command.to_string_lossy().into_owned();
-        let output = Command::new(&command)
-            .args([NATIVE, "-dM", "-E", "-x", "c", "-"])
-            .stdin(Stdio::null())
-            .output()
+        let ask = |flags: &[&str]| {
+            Command::new(&command)
+                .args(flags)
+                .args(["-dM", "-E", "-x", "c", "-"])
+                .stdin(Stdio::null())
+                .output()
+        };
+        let output = ask(&[NATIVE])
             .map_err(|error| format!("no C compiler: `{shown}` cannot be run ({error})"))?;
         let macros = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() || !macros.contains("__STDC__") {
@@ -61,13 +72,18 @@ impl Compiler {
         };
         let mut hasher = DefaultHasher::new();
         macros.hash(&mut hasher);
-        Ok(Self { command, name, identity: hasher.finish() })
+        let mut native = vec![NATIVE];
+        if macros.contains("__AVX512F__") && ask(&WIDE).is_ok_and(|output| output.status.success())
+        {
+            native.extend(WIDE);
+        }
+        Ok(Self { command, name, identity: hasher.finish(), native })
     }
 
     /// A library of a text, from the cache or compiled now.
     pub(crate) fn library(&self, name: &str, text: &str, flags: &[&str]) -> io::Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
-        (self.identity, text, flags, &self.command).hash(&mut hasher);
+        (self.identity, text, flags, &self.native, &self.command).hash(&mut hasher);
         let folder = folder()?;
         let stem = format!("{name}-{:016x}", hasher.finish());
         let (source, library) =
@@ -96,7 +112,8 @@ impl Compiler {
     fn compile(&self, source: &Path, library: &Path, flags: &[&str]) -> io::Result<()> {
         let output = Command::new(&self.command)
             .args(flags)
-            .args([NATIVE, "-shared", "-fPIC", "-o"])
+            .args(&self.native)
+            .args(["-shared", "-fPIC", "-o"])
             .arg(library)
             .arg(source)
             .arg("-lm")

@@ -132,6 +132,17 @@ pub fn uniform(graph: &Graph) -> Vec<bool> {
 /// it was built.
 #[must_use]
 pub fn depth_first(graph: &Graph, outputs: &[Value]) -> Vec<Value> {
+    depth_first_until(graph, outputs, &|_| false)
+}
+
+/// As [`depth_first`], taking values for which `known` holds as given: they come without what they
+/// need.
+#[must_use]
+pub fn depth_first_until(
+    graph: &Graph,
+    outputs: &[Value],
+    known: &dyn Fn(Value) -> bool,
+) -> Vec<Value> {
     let mut weight = vec![1u32; graph.nodes().len()];
     for (value, node) in graph.values() {
         let sum = node.operands().into_iter().flatten().map(|o| weight[o.index()]);
@@ -153,6 +164,9 @@ pub fn depth_first(graph: &Graph, outputs: &[Value]) -> Vec<Value> {
                 continue;
             }
             stack.push((value, true));
+            if known(value) {
+                continue;
+            }
             let mut operands: Vec<Value> =
                 graph.node(value).operands().into_iter().flatten().collect();
             operands.sort_by_key(|operand| weight[operand.index()]);

@@ -8,7 +8,8 @@ use crate::emit::{Scalars, graph_order, literal, place};
 use crate::graph::{BlockId, Leaf, Node, Value};
 use crate::kernel::{INPUT, Kernel, OUTPUT, Stage};
 
-/// What lanes look up by voxel.
+/// What lanes look up by voxel. The tables hold `ptrdiff_t`: as wide as a double, so that compilers
+/// fill whole vectors with either (with `int`, gcc 12 halved all vectors).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
     /// Offset of the voxel in a block, along these axes.
@@ -63,23 +64,24 @@ impl<'a> Frame<'a> {
     /// The functions for scratch, tables and all patches.
     pub(super) fn print_entry(&self, text: &mut String) {
         let (kernel, name) = (self.kernel, &self.kernel.name);
-        let ints: usize = self.stages.iter().map(|stage| stage.tables.len() * stage.padded).sum();
+        let entries: usize =
+            self.stages.iter().map(|stage| stage.tables.len() * stage.padded).sum();
         let (offsets, doubles) = pool(kernel);
         // The tables lie behind the temporaries.
         let _ = writeln!(
             text,
-            "void {name}_prepare(double *scratch) {{\n  int *table = (int *)(scratch + {doubles});"
+            "void {name}_prepare(double *scratch) {{\n  ptrdiff_t *table = (ptrdiff_t *)(scratch + {doubles});"
         );
         for stage in &self.stages {
             print_tables(kernel, stage, text);
         }
         let _ = writeln!(text, "  (void)table;\n}}\n");
-        let all = doubles + ints.div_ceil(2);
+        let all = doubles + entries;
         let _ = writeln!(
             text,
             "long {name}_scratch(int K) {{\n  (void)K;\n  return {all};\n}}\n\n\
              void {name}_run({SIGNATURE}, double *scratch) {{\n  \
-             const int *const tables = (const int *)(scratch + {doubles});\n  for (int k = 0; k < K; k++) {{"
+             const ptrdiff_t *const tables = (const ptrdiff_t *)(scratch + {doubles});\n  for (int k = 0; k < K; k++) {{"
         );
         self.print_uniforms(text);
         self.print_calls(&offsets, text);

@@ -7,10 +7,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::families::{Families, families};
 use super::frame::{Frame, StageFrame, Table, written};
 use super::segments::{Segment, segments, slots};
 use super::{Options, loaded, position, uniform_leaf};
-use crate::emit::place;
+use crate::emit::{depth_first, place};
 use crate::graph::{Coordinate, Leaf, Node, Value};
 use crate::kernel::Kernel;
 
@@ -28,16 +29,24 @@ struct Printer<'a> {
     stage: &'a StageFrame<'a>,
     /// Where kept values lie in the tile.
     slots: HashMap<Value, usize>,
+    families: Option<Families>,
     text: &'a mut String,
 }
 
 fn print_stage(frame: &Frame, options: &Options, stage: &StageFrame, text: &mut String) {
     let outputs = stage.stage.outputs();
-    let pieces = segments(&frame.kernel.graph, &outputs, options.longest, &|value| {
-        frame.scalars.is_uniform(value)
-    });
+    let last = stage.stage.high.map(|high| high - 1);
+    let families = families(frame.kernel, &frame.scalars, &outputs, last);
+    let pieces = segments(
+        &frame.kernel.graph,
+        &outputs,
+        options.longest,
+        &|value| frame.scalars.is_uniform(value),
+        &|value| families.as_ref().is_some_and(|families| families.members.contains_key(&value)),
+    );
     let (slots, count) = slots(&pieces, &outputs);
-    let mut printer = Printer { frame, stage, slots, text };
+    let mut printer = Printer { frame, stage, slots, families, text };
+    printer.families();
     for (number, piece) in pieces.iter().enumerate() {
         printer.piece(number, piece);
     }
@@ -76,9 +85,73 @@ impl Printer<'_> {
         for (slot, table) in self.stage.tables.iter().enumerate() {
             if wanted(table) {
                 let start = slot * self.stage.padded;
-                self.line(&format!("  const int *const {} = tables + {start};", table.name()));
+                self.line(&format!(
+                    "  const ptrdiff_t *const {} = tables + {start};",
+                    table.name()
+                ));
             }
         }
+    }
+
+    /// The function that computes a tile's families, by a vector of unknowns per voxel.
+    fn families(&mut self) {
+        let Some(families) = self.families.clone() else { return };
+        let (kernel, scalars) = (self.frame.kernel, &self.frame.scalars);
+        let (graph, block) = (&kernel.graph, families.block);
+        self.line(&format!(
+            "static void {}_stage{}_unknowns(const double *const b{}, const double *const u, \
+             const ptrdiff_t *const tables, double *restrict const f) {{",
+            kernel.name, self.stage.number, block.0
+        ));
+        let order: Vec<Value> = depth_first(graph, &families.samples)
+            .into_iter()
+            .filter(|&value| !scalars.is_uniform(value))
+            .collect();
+        let uses: HashSet<Value> = order
+            .iter()
+            .flat_map(|&value| graph.node(value).operands().into_iter().flatten())
+            .collect();
+        self.uniforms(&|value| uses.contains(&value));
+        let table = Table::Base(block, [true; 3]);
+        self.tables(&|known| *known == table);
+        self.line(&format!(
+            "  for (int l = 0; l < {}; l++) {{\n    const double *const q = b{} + {}[l];\n    \
+             double *restrict const to = f + {} * l;\n#pragma omp simd\n    \
+             for (int i = 0; i < {}; i++) {{",
+            self.frame.lanes,
+            block.0,
+            table.name(),
+            families.stride(),
+            families.count
+        ));
+        let leaves = |leaf: Leaf| match leaf {
+            Leaf::Load { block, at, .. } => {
+                let shape = &kernel.blocks[usize::from(block.0)];
+                format!("q[{} + i]", place(shape, families.first, at).constant)
+            }
+            other => uniform_leaf(kernel, other),
+        };
+        self.text.push_str(&scalars.statements(&order, 6, &leaves));
+        for (family, &sample) in families.samples.iter().enumerate() {
+            let (start, value) = (family * families.count, scalars.operand(sample));
+            self.line(&format!("      to[{start} + i] = {value};"));
+        }
+        self.line("    }\n  }\n}\n");
+        let starts: Vec<String> =
+            (0..self.frame.lanes).map(|lane| (lane * families.stride()).to_string()).collect();
+        self.line(&format!(
+            "static const ptrdiff_t {}_stage{}_lane[] = {{{}}};\n",
+            kernel.name,
+            self.stage.number,
+            starts.join(", ")
+        ));
+    }
+
+    /// Where a lane finds a member of a family.
+    fn member(&self, value: Value) -> Option<String> {
+        let place = self.families.as_ref()?.place(value)?;
+        let (kernel, stage) = (&self.frame.kernel.name, self.stage.number);
+        Some(format!("f[{kernel}_stage{stage}_lane[l] + {place}]"))
     }
 
     /// The function of a piece: one tile.
@@ -90,11 +163,12 @@ impl Printer<'_> {
             .map(|block| format!("const double *const b{}, ", block.0))
             .collect();
         self.line(&format!(
-            "static void {}_stage{}_{number}({}const double *const u, const int *const tables, \
-             double (*restrict const x)[{lanes}]) {{",
+            "static void {}_stage{}_{number}({}const double *const u, const ptrdiff_t *const tables, \
+             {}double (*restrict const x)[{lanes}]) {{",
             kernel.name,
             self.stage.number,
-            blocks.concat()
+            blocks.concat(),
+            if self.families.is_some() { "const double *const f, " } else { "" }
         ));
         let uses: HashSet<Value> = piece
             .values
@@ -138,7 +212,13 @@ impl Printer<'_> {
             let (name, from) = (scalars.operand(value), self.in_tile(value));
             self.line(&format!("    const {kind} {name} = {from}{test};"));
         }
-        self.text.push_str(&scalars.statements(&piece.values, 4, &leaves));
+        for &value in &piece.values {
+            if let Some(member) = self.member(value) {
+                self.line(&format!("    const double {} = {member};", scalars.operand(value)));
+            } else {
+                self.text.push_str(&scalars.statements(&[value], 4, &leaves));
+            }
+        }
         for &value in &piece.keeps {
             let truth = graph.node(value).is_truth();
             let number = scalars.operand(value) + if truth { " ? 1.0 : 0.0" } else { "" };
@@ -158,7 +238,7 @@ impl Printer<'_> {
         for block in written(stage.stage) {
             arguments.push(format!("double *const o{}", block.0));
         }
-        arguments.extend(["const double *const u".into(), "const int *tables".into()]);
+        arguments.extend(["const double *const u".into(), "const ptrdiff_t *tables".into()]);
         if stage.stage.maximum.is_some() {
             arguments.push("double *const maximum".into());
         }
@@ -177,9 +257,16 @@ impl Printer<'_> {
             stage.voxels
         ));
         let given: String = blocks.iter().map(|block| format!("b{block}, ")).collect();
+        let mut f = "";
+        if let Some(families) = &self.families {
+            f = "f, ";
+            let name = format!("{}_stage{}_unknowns", kernel.name, stage.number);
+            let (block, size) = (families.block.0, lanes * families.stride());
+            self.line(&format!("    double f[{size}];\n    {name}(b{block}, u, tables, f);"));
+        }
         for piece in 0..pieces {
             let name = format!("{}_stage{}_{piece}", kernel.name, stage.number);
-            self.line(&format!("    {name}({given}u, tables, x);"));
+            self.line(&format!("    {name}({given}u, tables, {f}x);"));
         }
         if let Some(value) = stage.stage.maximum {
             let value = self.in_tile(value);

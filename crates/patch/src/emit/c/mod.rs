@@ -17,6 +17,7 @@
 //! short.
 
 mod alike;
+mod families;
 mod frame;
 mod fused;
 mod plain;
@@ -61,9 +62,10 @@ pub struct Options {
 
 impl Options {
     /// A style with lanes and lengths that suit most kernels.
+    // Longest 200: CCZ4 by fd4 5 % slower, compiled in 1.5 times the time; 400: in 18 times.
     #[must_use]
     pub const fn new(style: Style) -> Self {
-        Self { style, lanes: 8, longest: 200 }
+        Self { style, lanes: 8, longest: 100 }
     }
 }
 
@@ -107,7 +109,9 @@ pub fn emit(kernel: &Kernel, options: &Options) -> Result<String> {
 }
 
 fn head(kernel: &Kernel) -> String {
-    let mut text = String::from("#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n");
+    let mut text = String::from(
+        "#include <math.h>\n#include <stddef.h>\n#include <stdlib.h>\n#include <string.h>\n\n",
+    );
     for (place, matrix) in kernel.matrices.iter().enumerate() {
         let entries: Vec<String> =
             matrix.entries.iter().map(|&entry| super::literal(entry)).collect();

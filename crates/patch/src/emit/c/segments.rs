@@ -5,7 +5,7 @@
 //! own; and a piece is never longer than a bound, since compilers take much more than twice the time
 //! for twice the statements.
 
-use crate::emit::{depth_first, is_library_call};
+use crate::emit::{depth_first_until, is_library_call};
 use crate::graph::{Graph, Node, Value};
 
 /// Part of the values of a stage, in computing order.
@@ -22,19 +22,23 @@ pub(super) struct Segment {
 }
 
 /// Pieces of at most `longest` values that compute `outputs` (their values are all kept), leaving out
-/// what `skip` says is known already.
+/// what `skip` says is known already; a value for which `given` holds needs no others.
 pub(super) fn segments(
     graph: &Graph,
     outputs: &[Value],
     longest: usize,
     skip: &dyn Fn(Value) -> bool,
+    given: &dyn Fn(Value) -> bool,
 ) -> Vec<Segment> {
-    let order: Vec<Value> =
-        depth_first(graph, outputs).into_iter().filter(|&value| !skip(value)).collect();
+    let order: Vec<Value> = depth_first_until(graph, outputs, given)
+        .into_iter()
+        .filter(|&value| !skip(value))
+        .collect();
     // Calls wait for all that goes before them and everything waits for the calls it needs: a level
     // per call in the longest chain.
     let mut level = vec![0usize; graph.nodes().len()];
-    for (value, node) in graph.values().filter(|&(value, _)| !skip(value)) {
+    for &value in order.iter().filter(|&&value| !given(value)) {
+        let node = graph.node(value);
         let before = node.operands().into_iter().flatten().map(|o| level[o.index()]).max();
         let before = before.unwrap_or(0);
         level[value.index()] =
@@ -50,11 +54,17 @@ pub(super) fn segments(
             pieces.push(Segment { values: values.to_vec(), library, ..Segment::default() });
         }
     }
-    cross(graph, outputs, &mut pieces, skip);
+    cross(graph, outputs, &mut pieces, skip, given);
     pieces
 }
 
-fn cross(graph: &Graph, outputs: &[Value], pieces: &mut [Segment], skip: &dyn Fn(Value) -> bool) {
+fn cross(
+    graph: &Graph,
+    outputs: &[Value],
+    pieces: &mut [Segment],
+    skip: &dyn Fn(Value) -> bool,
+    given: &dyn Fn(Value) -> bool,
+) {
     let mut home = vec![usize::MAX; graph.nodes().len()];
     for (place, piece) in pieces.iter().enumerate() {
         for value in &piece.values {
@@ -68,7 +78,7 @@ fn cross(graph: &Graph, outputs: &[Value], pieces: &mut [Segment], skip: &dyn Fn
     for place in 0..pieces.len() {
         let mut seen = std::collections::HashSet::new();
         let mut reads = Vec::new();
-        for &value in &pieces[place].values {
+        for &value in pieces[place].values.iter().filter(|&&value| !given(value)) {
             for operand in graph.node(value).operands().into_iter().flatten() {
                 let constant = matches!(graph.node(operand), Node::Constant(_));
                 let outside = home[operand.index()] != place || pieces[place].library;
