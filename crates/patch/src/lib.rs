@@ -14,6 +14,7 @@ pub mod cell;
 pub mod describe;
 pub mod emit;
 pub mod error;
+pub mod export;
 pub mod graph;
 pub mod interpret;
 pub mod kernel;

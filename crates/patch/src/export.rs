@@ -1,0 +1,172 @@
+//! A kernel as a library for other people's engines: C and CUDA texts that need nothing of temblor.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::emit::c::{self, SIGNATURE, Style};
+use crate::emit::gpu::{self, Dialect, Layouts, Program, Schedule, Way};
+use crate::error::Result;
+use crate::kernel::{Kernel, Output};
+
+/// A file of a library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Name.
+    pub name: &'static str,
+    /// Contents.
+    pub text: String,
+}
+
+/// The files of a kernel's library: `kernel.h`, `kernel.c`, `README.md` and, for a kernel of one stage,
+/// `kernel.cu`. The function is called as the kernel is ([`Kernel::name`]).
+///
+/// # Errors
+/// [`crate::Error::Mismatch`] where the kernel cannot be printed.
+pub fn files(kernel: &Kernel) -> Result<Vec<File>> {
+    let mut files = vec![
+        File { name: "kernel.h", text: header(kernel) },
+        File { name: "kernel.c", text: source(kernel)? },
+    ];
+    // Kernels of several stages keep temporaries, which the launcher below has no room for.
+    let cuda = kernel.stages.len() == 1;
+    if cuda {
+        files.push(File { name: "kernel.cu", text: device(kernel)? });
+    }
+    files.push(File { name: "README.md", text: readme(kernel, cuda) });
+    Ok(files)
+}
+
+/// Writes files into a folder, which is made where it does not exist; where they are.
+///
+/// # Errors
+/// What the file system says.
+pub fn write(files: &[File], folder: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder)?;
+    let one = |file: &File| {
+        let path = folder.join(file.name);
+        fs::write(&path, &file.text).map(|()| path)
+    };
+    files.iter().map(one).collect()
+}
+
+fn source(kernel: &Kernel) -> Result<String> {
+    let text = c::emit(kernel, &c::Options::new(Style::Fused))?;
+    Ok(format!(
+        "/* {}: see kernel.h. Written by temblor; change the physics or the scheme and build again. */\n\
+         #include \"kernel.h\"\n\n{text}",
+        kernel.name
+    ))
+}
+
+fn header(kernel: &Kernel) -> String {
+    let shape = &kernel.shape;
+    let name = &kernel.name;
+    let upper = name.to_uppercase();
+    let flags = c::flags(Style::Fused, true).join(" ");
+    let output = match shape.output {
+        Output::Step => "state after the step",
+        Output::Rate => "time derivative",
+    };
+    let mut text = format!(
+        "/* {name}: {physics} on patches of {p}^{d} voxels with {h} halo voxels on each side.\n   \
+         cc {flags} -march=native -c kernel.c\n   \
+         -ffp-contract=off gives the same bits on every machine. */\n\
+         #ifndef {upper}_H\n#define {upper}_H\n\n\
+         #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n\
+         #define {upper}_INPUT {input}   /* doubles of an input chunk */\n\
+         #define {upper}_OUTPUT {result}  /* doubles of an output chunk: {output} */\n\n\
+         /* Parameters, in order: */\n",
+        physics = kernel.physics.name,
+        p = shape.cells,
+        d = shape.dimensions,
+        h = shape.halo,
+        input = shape.input_len(),
+        result = shape.output_len(),
+    );
+    let _ = writeln!(text, "#define {upper}_PARAMETERS {}", kernel.parameters.len());
+    for (place, known) in kernel.parameters.iter().enumerate() {
+        let frozen = kernel.frozen.iter().find(|(at, _)| usize::from(*at) == place);
+        let note = if let Some((_, value)) = frozen {
+            format!("built in as {value:?}")
+        } else if known.integer {
+            format!("built in as {}", known.default)
+        } else {
+            format!("default {:?}", known.default)
+        };
+        let _ = writeln!(text, "/* {place}: {}, {note} */", known.name);
+    }
+    let _ = write!(
+        text,
+        "
+/* Applies the kernel to K chunks, anywhere in memory: unknown fastest, then x, y, z, the halo part of
+   the input. Centre and size are those of the whole patch, m; t and dt s; speed takes the largest
+   eigenvalue of each patch, m/s{none}, or is NULL. Returns 0, or 1 where memory is short. May be called by
+   several threads at once. */
+int {name}({SIGNATURE});
+
+/* The same with room of your own: {name}_scratch(K) doubles, once given to {name}_prepare, for one
+   thread at a time. */
+long {name}_scratch(int K);
+void {name}_prepare(double *scratch);
+void {name}_run({SIGNATURE}, double *scratch);
+
+#ifdef __cplusplus
+}}
+#endif
+#endif
+",
+        none = if kernel.speeds { "" } else { " (this kernel computes none)" }
+    );
+    text
+}
+
+fn readme(kernel: &Kernel, cuda: bool) -> String {
+    let more = if cuda {
+        " `kernel.cu` holds the same kernel for NVIDIA cards with a launcher at its end; all its \
+         pointers are to memory of the device."
+    } else {
+        ""
+    };
+    format!(
+        "`{name}` updates K patches of {p}^{d} voxels for the physics `{physics}`. `kernel.h` says how to \
+         call it and how to compile `kernel.c`, which needs a C99 compiler and the mathematics library \
+         and nothing else.{more}\n",
+        name = kernel.name,
+        p = kernel.shape.cells,
+        d = kernel.shape.dimensions,
+        physics = kernel.physics.name
+    )
+}
+
+fn device(kernel: &Kernel) -> Result<String> {
+    let schedule = Schedule::new(Way::Flat);
+    let program = gpu::emit(kernel, &schedule, &Layouts::chunks(kernel), Dialect::Cuda)?;
+    Ok(format!("{}\n{}", program.source, launcher(kernel, &program)))
+}
+
+fn launcher(kernel: &Kernel, program: &Program) -> String {
+    let name = &kernel.name;
+    let mut text = format!(
+        "#ifndef __CUDACC_RTC__\n\
+         // Queues the kernel for K patches. `keys` has a value per patch, zero before; the largest\n\
+         // eigenvalue of a patch is the double with the bits key ^ (key >> 63 ? 1 << 63 : ~0), 0 none.\n\
+         extern \"C\" int {name}_cuda(const double* const* QIn, double* const* QOut, const cell* cells,\n    \
+         key_t64* keys, const double* parameters, int K, cudaStream_t stream) {{\n"
+    );
+    for entry in &program.entries {
+        let _ = writeln!(
+            text,
+            "  {entry}<<<(unsigned)(((unsigned long long)K * {per} + {items} - 1) / {items} * {groups}), \
+             {threads}, {shared}, stream>>>(QIn, QOut, cells, keys, 0, parameters, K);",
+            entry = entry.name,
+            per = entry.per_patch,
+            items = entry.items,
+            groups = entry.groups,
+            threads = entry.threads,
+            shared = entry.shared
+        );
+    }
+    text.push_str("  return (int)cudaGetLastError();\n}\n#endif\n");
+    text
+}
