@@ -112,6 +112,120 @@ fn schedules_of_finite_differences_give_the_interpreters_bits() {
 }
 
 #[test]
+fn schedules_of_ccz4_give_the_interpreters_bits() {
+    let unfused = kernel("ccz4", "fd4", 3, 3, Plan::Unfused);
+    let case = random(&unfused, 2);
+    let want = apply(&ReferenceBackend::new(), &unfused, None, &case);
+    let backend = CpuBackend::new();
+    for (plan, schedule) in [(Plan::Unfused, "plain"), (Plan::Fused, "fused")] {
+        let kernel = kernel("ccz4", "fd4", 3, 3, plan);
+        assert_same(&apply(&backend, &kernel, Some(schedule), &case), &want, schedule);
+    }
+}
+
+/// All that ships: minutes of compiling, so it is asked for by `--ignored`.
+#[test]
+#[ignore = "compiles some 400 kernels, which takes a quarter of an hour"]
+fn schedules_of_all_that_ships_give_the_interpreters_bits() {
+    for dimensions in [2, 3] {
+        for cells in [2, 3, 6] {
+            for physics in ["euler", "acoustics", "shallow_water", "advection", "elastics"] {
+                for (scheme, staged) in [("rusanov", "G"), ("fd4", "D")] {
+                    if !(physics == "shallow_water" && dimensions == 3) {
+                        hold(physics, scheme, dimensions, cells, &[staged]);
+                    }
+                }
+            }
+            hold("euler", "godunov", dimensions, cells, &["G"]);
+            hold("advection", "dg", dimensions, cells, &["F"]);
+        }
+    }
+    for cells in [2, 3, 6] {
+        hold("ccz4", "rusanov", 3, cells, &["D"]);
+        hold("ccz4", "fd4", 3, cells, &["D"]);
+    }
+}
+
+/// Halo voxels that lie behind no face, set to NaN.
+fn poison(kernel: &Kernel, chunk: &mut [f64]) {
+    let input = &kernel.blocks[0];
+    let inside = |at: i16, axis: usize| (0..kernel.blocks[1].high[axis]).contains(&at);
+    for z in input.low[2]..input.high[2] {
+        for y in input.low[1]..input.high[1] {
+            for x in input.low[0]..input.high[0] {
+                let outside = |axis: usize| usize::from(!inside([x, y, z][axis], axis));
+                if outside(0) + outside(1) + outside(2) > 1 {
+                    chunk[input.offset([x, y, z])..][..kernel.shape.width()].fill(f64::NAN);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn edges_and_corners_of_the_halo_have_no_influence() {
+    for (physics, scheme) in [("euler", "rusanov"), ("euler", "fd4"), ("ccz4", "fd4")] {
+        let fused = kernel(physics, scheme, 3, 3, Plan::Fused);
+        let mut case = random(&fused, 2);
+        let backend = CpuBackend::new();
+        let want = apply(&backend, &fused, None, &case);
+        for chunk in &mut case.inputs {
+            poison(&fused, chunk);
+        }
+        let got = apply(&backend, &fused, None, &case);
+        assert_same(&got, &want, &format!("{physics}, {scheme}"));
+    }
+}
+
+#[test]
+fn results_depend_on_neither_order_nor_number_of_patches_nor_threads() {
+    // More voxels than a task, so that several threads take part.
+    let fused = kernel("euler", "rusanov", 3, 3, Plan::Fused);
+    let case = random(&fused, 211);
+    let backend = CpuBackend::new();
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    let want = pool(1).install(|| apply(&backend, &fused, None, &case));
+    assert_same(&pool(3).install(|| apply(&backend, &fused, None, &case)), &want, "3 threads");
+    let order: Vec<usize> = (0..211).map(|place| (place * 13 + 5) % 211).collect();
+    let shuffled = Case {
+        cells: order.iter().map(|&patch| case.cells[patch]).collect(),
+        inputs: order.iter().map(|&patch| case.inputs[patch].clone()).collect(),
+    };
+    let got = apply(&backend, &fused, None, &shuffled);
+    let sorted = (
+        order.iter().map(|&patch| want.0[patch].clone()).collect(),
+        order.iter().map(|&patch| want.1[patch]).collect(),
+    );
+    assert_same(&got, &sorted, "another order");
+    let alone = Case { cells: vec![case.cells[7]], inputs: vec![case.inputs[7].clone()] };
+    let got = apply(&backend, &fused, None, &alone);
+    assert_same(&got, &(vec![want.0[7].clone()], vec![want.1[7]]), "one patch");
+}
+
+#[test]
+fn without_a_compiler_the_interpreter_runs_and_says_so() {
+    // A process's environment is its own: the same test again, with a compiler that does nothing.
+    const CHILD: &str = "TEMBLOR_TEST_WITHOUT_COMPILER";
+    if std::env::var_os(CHILD).is_none() {
+        let name = "without_a_compiler_the_interpreter_runs_and_says_so";
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(CHILD, "1")
+            .env("CC", "false")
+            .output()
+            .unwrap();
+        let says = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && says.contains("1 passed"), "{says}");
+        return;
+    }
+    let fused = kernel("euler", "rusanov", 2, 3, Plan::Fused);
+    let made = CpuBackend::new().patch_kernel(&fused, &PatchOptions::new(false)).unwrap();
+    assert_eq!(made.report().made_by, "interpreter");
+    let note = made.report().note.clone().unwrap();
+    assert!(note.contains("`false`") && note.contains("CC"), "{note}");
+}
+
+#[test]
 fn schedules_of_axis_matrices_give_the_interpreters_bits() {
     hold("advection", "dg", 2, 4, &["F"]);
 }
