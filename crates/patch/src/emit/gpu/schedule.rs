@@ -167,12 +167,21 @@ pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
             let tile = 8 * kernel.shape.input_len();
             // Tiles beside the columns of a block: as many blocks as fit.
             let fits = |blocks: usize| blocks * (tile + (26 << 10)) <= shared;
-            let tiles: &[(usize, &str)] =
-                &[(4, "-t256-b4-r24"), (3, "-t256-b3-r28"), (2, "-t256-b2"), (2, "-t512-b2-r24")];
-            let ways: &[&str] = if bulk { &["bulk", "tile"] } else { &["tile"] };
+            let tiles: &[(usize, &str)] = &[
+                (4, "-t256-b4-r24-p"),
+                (3, "-t256-b3-r28-p"),
+                (2, "-t256-b2-r44-p"),
+                (4, "-t256-b4-r24"),
+                (3, "-t256-b3-r28"),
+                (2, "-t256-b2-r44"),
+                (2, "-t512-b2-r24-p"),
+            ];
+            // Copied by the threads, tiles are kept for cards without the bulk copy engine.
+            let ways: &[(&str, usize)] =
+                if bulk { &[("bulk", 7), ("tile", 1)] } else { &[("tile", 7)] };
             let mut front = Vec::new();
-            for way in ways {
-                let rest = tiles.iter().filter(|(blocks, _)| fits(*blocks));
+            for &(way, count) in ways {
+                let rest = tiles.iter().filter(|(blocks, _)| fits(*blocks)).take(count);
                 front.extend(rest.map(|(_, rest)| format!("{way}{rest}")));
             }
             // Where few tiles fit, reading through the cache is tried first.
@@ -197,7 +206,7 @@ pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
                 let divides = usize::from(shape.cells).is_multiple_of(planes);
                 let large = shape.dimensions == 3 && shape.cells >= 12;
                 if large && divides && blocks * high * plane <= shared + (24 << 10) {
-                    list.push(format!("{}{rest}", ways[0]));
+                    list.push(format!("{}{rest}", ways[0].0));
                 }
             }
             list
