@@ -254,7 +254,8 @@ fn every_order_and_fission_gives_the_interpreters_bits_for_ccz4() {
 #[test]
 fn schedules_of_every_shipped_kernel_can_be_printed() {
     for (physics, scheme) in [("euler", "rusanov"), ("euler", "fd4"), ("ccz4", "fd4")] {
-        for p in [3, 6, 16] {
+        let sizes: &[u16] = if physics == "ccz4" { &[6] } else { &[3, 6, 16] };
+        for &p in sizes {
             let kernel = kernel(physics, scheme, 3, p, Plan::Fused);
             for name in candidates(&kernel, 232_448, true) {
                 let schedule = Schedule::parse(&name).unwrap();
