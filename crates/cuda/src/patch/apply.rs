@@ -1,28 +1,33 @@
-//! Chunks of the host through a kernel: packed into pinned memory in pieces, each with a stream of its
-//! own, so that copies to the card, kernels, copies back and packing of the next piece overlap.
+//! Chunks of the host through a kernel: in pieces, each packed into pinned memory, copied to the card,
+//! computed, copied back and handed out by a thread with a stream of its own. Copies both ways, kernels
+//! and packing of different pieces overlap.
 //!
 //! Pieces bound the memory, whatever K is; where little of it is free they are smaller.
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
-use rayon::prelude::*;
+use cudarc::driver::{CudaContext, CudaStream};
 use temblor_backend::{Cell, Error, Result};
 use temblor_patch::Kernel;
 use temblor_patch::emit::gpu::{Layouts, Schedule, speed_of_key};
 
 use super::program::{Loaded, Places};
 use super::set::numbers;
-use crate::memory::{Buffer, Pinned, free_bytes, record_event};
+use crate::memory::{Buffer, Pinned, free_bytes};
 use crate::sys::failed;
 
-/// Pieces under way at a time: one copied in, one computed, one copied out, one packed.
-const SLOTS: usize = 4;
+/// Most threads that pack, each with two pieces. One packs at a fifth of a copy's rate.
+// 8 threads: a third slower on a host of 16 cores; 16: as fast.
+const THREADS: usize = 12;
 
-/// Bytes of a piece's larger side: long enough for a copy to reach its rate, short enough for a few
-/// hundred chunks to overlap.
-const PIECE: usize = 16 << 20;
+/// Bytes of a piece's larger side, at most: long enough for a copy to reach its rate, and so short that
+/// all pieces stay in the host's caches, where the card's copies find them.
+// Euler FV p = 6 on an H200, of the pinned copies: 2 MiB 71 %, 4 MiB 52 to 78 % from host to host,
+// 8 MiB 48 %; stores past the caches 46 %; four pieces packed by all threads together 55 %.
+const PIECE: usize = 2 << 20;
+
+/// Bytes below which a piece is not cut further for the sake of another thread.
+const LEAST: usize = 256 << 10;
 
 /// Buffers of a piece.
 struct Slot {
@@ -37,8 +42,14 @@ struct Slot {
     device_keys: Buffer,
     scratch: Buffer,
     tables: [Buffer; 2],
-    /// Chunks under way and the end of their copy back.
-    pending: Option<(Range<usize>, CudaEvent)>,
+}
+
+/// Part of the chunks of a call.
+struct Piece<'a, 'b, 'c> {
+    cells: &'a [Cell],
+    inputs: &'a [&'c [f64]],
+    outputs: &'a mut [&'b mut [f64]],
+    speeds: &'a mut [f64],
 }
 
 /// A program for chunks with its buffers.
@@ -48,7 +59,7 @@ pub(super) struct Pipeline {
     /// Values from a chunk to the next on the device.
     pitch: [usize; 2],
     lens: [usize; 2],
-    /// Chunks of a piece.
+    /// Most chunks of a piece.
     piece: usize,
     slots: Vec<Slot>,
 }
@@ -105,24 +116,25 @@ impl Pipeline {
         Ok(Self { context: context.clone(), program, pitch, lens, piece, slots: Vec::new() })
     }
 
-    /// Makes the buffers, once, for as many chunks as a piece may have.
-    fn prepare(&mut self, count: usize) -> Result<()> {
-        if !self.slots.is_empty() && (self.slots.len() == SLOTS || count <= self.piece) {
-            return Ok(());
+    /// Makes the buffers, once; chunks of a piece for so many in all.
+    fn prepare(&mut self, count: usize) -> Result<usize> {
+        let bytes = 8 * self.pitch[0].max(self.pitch[1]);
+        let ways = 2 * THREADS.min(rayon::current_num_threads());
+        if self.slots.is_empty() {
+            let each = (8 * (self.pitch[0] + self.pitch[1] + self.program.scratch) + 96) as u64;
+            let available = free_bytes(&self.context)?;
+            let fits = usize::try_from(available / 2 / (ways as u64 * each)).unwrap_or(usize::MAX);
+            if fits == 0 {
+                return Err(Error::OutOfMemory { needed: 2 * ways as u64 * each, available });
+            }
+            self.piece = self.piece.min(fits);
         }
-        let scratch = self.program.scratch;
-        let each = (8 * (self.pitch[0] + self.pitch[1] + scratch) + 96) as u64;
-        let available = free_bytes(&self.context)?;
-        let fits = usize::try_from(available / 2 / (SLOTS as u64 * each)).unwrap_or(usize::MAX);
-        if fits == 0 {
-            return Err(Error::OutOfMemory { needed: 2 * SLOTS as u64 * each, available });
-        }
-        self.piece = self.piece.min(fits);
-        while self.slots.len() < SLOTS.min(count.div_ceil(self.piece)) {
+        let piece = count.div_ceil(2 * ways).max(LEAST / bytes).clamp(1, self.piece);
+        while self.slots.len() < ways.min(count.div_ceil(piece)) {
             let slot = self.slot()?;
             self.slots.push(slot);
         }
-        Ok(())
+        Ok(piece)
     }
 
     fn slot(&self) -> Result<Slot> {
@@ -148,7 +160,6 @@ impl Pipeline {
             inputs,
             outputs,
             tables,
-            pending: None,
             stream,
         })
     }
@@ -165,53 +176,89 @@ impl Pipeline {
             return Ok(());
         }
         self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
-        self.prepare(cells.len())?;
-        let result = self.pieces(parameters, cells, inputs, outputs, speeds);
-        if result.is_err() {
-            // What is still under way writes into buffers that live as long as the pipeline.
-            self.slots.iter_mut().for_each(|slot| slot.pending = None);
+        let piece = self.prepare(cells.len())?;
+        let mut pieces = Vec::with_capacity(cells.len().div_ceil(piece));
+        let (mut rest, mut rest_speeds) = (outputs, speeds);
+        for (cells, inputs) in cells.chunks(piece).zip(inputs.chunks(piece)) {
+            let (outputs, later) = rest.split_at_mut(cells.len());
+            let (speeds, later_speeds) =
+                rest_speeds.split_at_mut(cells.len().min(rest_speeds.len()));
+            pieces.push(Piece { cells, inputs, outputs, speeds });
+            (rest, rest_speeds) = (later, later_speeds);
         }
-        result
+        let pieces = Mutex::new(pieces.into_iter());
+        let failure = Mutex::new(None);
+        let (context, program) = (&self.context, &self.program);
+        let (pitch, lens) = (self.pitch, self.lens);
+        rayon::scope(|scope| {
+            for pair in self.slots.chunks_mut(2) {
+                let (pieces, failure) = (&pieces, &failure);
+                scope.spawn(move |_| {
+                    let next = || pieces.lock().ok().and_then(|mut pieces| pieces.next());
+                    let done = context.bind_to_thread().map_err(failed("cuCtxSetCurrent"));
+                    let work = Work { program, parameters, pitch, lens };
+                    if let Err(error) = done.and_then(|()| work.all(pair, next)) {
+                        // The others finish what they have and find nothing more to do.
+                        if let Ok(mut pieces) = pieces.lock() {
+                            pieces.by_ref().for_each(drop);
+                        }
+                        if let Ok(mut failure) = failure.lock() {
+                            *failure = Some(error);
+                        }
+                    }
+                });
+            }
+        });
+        failure.into_inner().ok().flatten().map_or(Ok(()), Err)
     }
+}
 
-    fn pieces(
-        &mut self,
-        parameters: &[f64],
-        cells: &[Cell],
-        inputs: &[&[f64]],
-        outputs: &mut [&mut [f64]],
-        speeds: &mut [f64],
+/// What a thread does with pieces.
+struct Work<'a> {
+    program: &'a Loaded,
+    parameters: &'a [f64],
+    pitch: [usize; 2],
+    lens: [usize; 2],
+}
+
+impl Work<'_> {
+    /// Works on pieces until there is none; one is packed while the one before is under way.
+    fn all<'a, 'b: 'a, 'c: 'a>(
+        &self,
+        slots: &mut [Slot],
+        mut next: impl FnMut() -> Option<Piece<'a, 'b, 'c>>,
     ) -> Result<()> {
-        let count = cells.len();
-        let starts: Vec<usize> = (0..count).step_by(self.piece).collect();
-        let ways = self.slots.len();
-        for (n, &start) in starts.iter().enumerate() {
-            let range = start..(start + self.piece).min(count);
-            self.finish(n % ways, outputs, speeds)?;
-            self.start(n % ways, range, parameters, cells, inputs)?;
-        }
-        for n in starts.len()..starts.len() + ways {
-            self.finish(n % ways, outputs, speeds)?;
+        let mut before: Option<(usize, Piece<'a, 'b, 'c>)> = None;
+        for which in (0..slots.len()).cycle() {
+            let piece = next();
+            if slots.len() == 1
+                && let Some((slot, mut piece)) = before.take()
+            {
+                self.finish(&mut slots[slot], &mut piece)?;
+            }
+            if let Some(piece) = &piece {
+                self.start(&mut slots[which], piece)?;
+            }
+            let last = piece.is_none();
+            if let Some((slot, mut piece)) = before.take() {
+                self.finish(&mut slots[slot], &mut piece)?;
+            }
+            if last {
+                break;
+            }
+            before = piece.map(|piece| (which, piece));
         }
         Ok(())
     }
 
     /// Packs a piece and queues what happens to it.
-    fn start(
-        &mut self,
-        which: usize,
-        range: Range<usize>,
-        parameters: &[f64],
-        cells: &[Cell],
-        inputs: &[&[f64]],
-    ) -> Result<()> {
+    fn start(&self, slot: &mut Slot, piece: &Piece<'_, '_, '_>) -> Result<()> {
         let ([pitch_in, pitch_out], len) = (self.pitch, self.lens[0]);
-        let slot = &mut self.slots[which];
-        let chunks = range.len();
-        let packed = slot.packed.doubles_mut()[..chunks * pitch_in].par_chunks_mut(pitch_in);
-        packed.zip(&inputs[range.clone()]).for_each(|(to, from)| to[..len].copy_from_slice(from));
+        let chunks = piece.cells.len();
+        let packed = slot.packed.doubles_mut().chunks_exact_mut(pitch_in);
+        packed.zip(piece.inputs).for_each(|(to, from)| to[..len].copy_from_slice(from));
         let flat = slot.cells.doubles_mut().chunks_exact_mut(8);
-        flat.zip(&cells[range.clone()]).for_each(|(to, cell)| to.copy_from_slice(&numbers(cell)));
+        flat.zip(piece.cells).for_each(|(to, cell)| to.copy_from_slice(&numbers(cell)));
         let stream = &slot.stream;
         slot.inputs.fill(stream, &slot.packed.doubles()[..chunks * pitch_in])?;
         slot.device_cells.fill(stream, &slot.cells.doubles()[..chunks * 8])?;
@@ -223,31 +270,24 @@ impl Pipeline {
             speeds: slot.device_keys.address(),
             scratch: slot.scratch.address(),
         };
-        self.program.run(stream, &places, parameters, chunks)?;
+        self.program.run(stream, &places, self.parameters, chunks)?;
         slot.outputs.read(stream, 0, &mut slot.results.doubles_mut()[..chunks * pitch_out])?;
-        slot.device_keys.read(stream, 0, &mut slot.keys.doubles_mut()[..chunks])?;
-        slot.pending = Some((range, record_event(stream)?));
+        if !piece.speeds.is_empty() {
+            slot.device_keys.read(stream, 0, &mut slot.keys.doubles_mut()[..chunks])?;
+        }
         Ok(())
     }
 
     /// Waits for a piece and hands out its results.
-    fn finish(
-        &mut self,
-        which: usize,
-        outputs: &mut [&mut [f64]],
-        speeds: &mut [f64],
-    ) -> Result<()> {
+    fn finish(&self, slot: &mut Slot, piece: &mut Piece<'_, '_, '_>) -> Result<()> {
         let (pitch, len) = (self.pitch[1], self.lens[1]);
-        let slot = &mut self.slots[which];
-        let Some((range, done)) = slot.pending.take() else { return Ok(()) };
-        done.synchronize().map_err(failed("cuEventSynchronize"))?;
-        let results = slot.results.doubles().par_chunks(pitch);
-        let to = outputs[range.clone()].par_iter_mut();
-        to.zip(results).for_each(|(to, from)| to.copy_from_slice(&from[..len]));
-        if !speeds.is_empty() {
-            for (speed, key) in speeds[range].iter_mut().zip(slot.keys.doubles()) {
-                *speed = speed_of_key(key.to_bits());
-            }
+        slot.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
+        let results = slot.results.doubles().chunks_exact(pitch);
+        for (to, from) in piece.outputs.iter_mut().zip(results) {
+            to.copy_from_slice(&from[..len]);
+        }
+        for (speed, key) in piece.speeds.iter_mut().zip(slot.keys.doubles()) {
+            *speed = speed_of_key(key.to_bits());
         }
         Ok(())
     }

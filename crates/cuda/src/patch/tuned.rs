@@ -15,8 +15,22 @@ pub(super) struct Row {
     gcells: f64,
 }
 
+/// A row of an H200 (driver 580.159.04, CUDA 13.0, 2026-11-30, `patch_rates`).
+const fn h200(kernel: &'static str, schedule: &'static str, gcells: f64) -> Row {
+    Row { device: "H200", kernel, schedule, gcells }
+}
+
 /// Rows in any order; of two for one kernel the faster holds.
-const ROWS: &[Row] = &[];
+const ROWS: &[Row] = &[
+    h200("euler_rusanov_d3_p3", "bulk-t256-b3-r28", 9.245),
+    h200("euler_rusanov_d3_p6", "bulk-t256-b4-r24", 17.63),
+    h200("euler_rusanov_d3_p16", "bulk-t256-b3-r28-z2", 22.95),
+    h200("euler_fd4_d3_p6", "direct-t256-b3-r28", 9.154),
+    h200("euler_fd4_d3_p16", "flat-t256-b3-r28", 13.94),
+    h200("ccz4_rusanov_d3_p6", "direct-t256-r88-oe-g4", 0.511),
+    h200("ccz4_fd4_d3_p6", "flat-t128-b2-r88-od-g2", 0.651),
+    h200("ccz4_fd4_d3_p16", "flat-t128-b2-r88-od-g2", 0.943),
+];
 
 /// The row of a kernel on a device.
 pub(super) fn find(device: &str, kernel: &Kernel) -> Option<Row> {
