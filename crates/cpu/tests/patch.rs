@@ -179,8 +179,8 @@ fn edges_and_corners_of_the_halo_have_no_influence() {
 
 #[test]
 fn results_depend_on_neither_order_nor_number_of_patches_nor_threads() {
-    // More voxels than a task, so that several threads take part.
-    let fused = kernel("euler", "rusanov", 3, 3, Plan::Fused);
+    // More work than a task has at least, so that several threads take part.
+    let fused = kernel("euler", "rusanov", 3, 6, Plan::Fused);
     let case = random(&fused, 211);
     let backend = CpuBackend::new();
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -7,11 +7,12 @@ use temblor_cpu::{CpuBackend, ReferenceBackend};
 use temblor_patch::{Kernel, Physics, Request, Scheme, lower};
 
 const P: usize = 3;
+const CELLS: u16 = 3;
 
 fn kernel(scheme: &str) -> Kernel {
     let physics = Arc::new(Physics::shipped("euler").expect("it ships"));
     let scheme = Scheme::shipped(scheme).expect("it ships");
-    lower(&scheme, &physics, &Request::new(2, P as u16)).expect("they go together")
+    lower(&scheme, &physics, &Request::new(2, CELLS)).expect("they go together")
 }
 
 fn backends() -> [Box<dyn Backend>; 2] {

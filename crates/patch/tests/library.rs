@@ -80,7 +80,7 @@ fn holds(kernel: &Kernel, unfused: &Kernel) {
         input.extend(chunk);
     }
     input.extend(&parameters);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("temporary files can be written");
     let got = outside(kernel, folder.path(), &input);
 
     let length = kernel.shape.output_len();
@@ -88,7 +88,8 @@ fn holds(kernel: &Kernel, unfused: &Kernel) {
     let mut speeds = vec![0.0; PATCHES];
     let slices: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
     let mut places: Vec<&mut [f64]> = wanted.iter_mut().map(Vec::as_mut_slice).collect();
-    interpret(unfused, &parameters, &cells, &slices, &mut places, &mut speeds).unwrap();
+    interpret(unfused, &parameters, &cells, &slices, &mut places, &mut speeds)
+        .expect("lengths fit");
     assert_eq!(got.len(), PATCHES * (length + 1));
     for (patch, got) in got.chunks(length + 1).enumerate() {
         for (place, (got, want)) in got.iter().zip(&wanted[patch]).enumerate() {

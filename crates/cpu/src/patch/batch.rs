@@ -17,12 +17,21 @@ pub(crate) struct Cells {
 
 impl Cells {
     pub(crate) fn new(cells: &[Cell]) -> Self {
-        Self {
-            centres: cells.iter().map(|cell| cell.centre).collect(),
-            sizes: cells.iter().map(|cell| cell.size).collect(),
-            times: cells.iter().map(|cell| cell.time).collect(),
-            steps: cells.iter().map(|cell| cell.time_step).collect(),
-        }
+        let mut all = Self::default();
+        all.set(cells);
+        all
+    }
+
+    /// Takes other cells; room is kept, so that a call on few patches allocates nothing.
+    pub(crate) fn set(&mut self, cells: &[Cell]) {
+        self.centres.clear();
+        self.centres.extend(cells.iter().map(|cell| cell.centre));
+        self.sizes.clear();
+        self.sizes.extend(cells.iter().map(|cell| cell.size));
+        self.times.clear();
+        self.times.extend(cells.iter().map(|cell| cell.time));
+        self.steps.clear();
+        self.steps.extend(cells.iter().map(|cell| cell.time_step));
     }
 
     pub(crate) fn cell(&self, patch: usize) -> Cell {

@@ -10,14 +10,17 @@ use temblor_patch::{Cell, Kernel, interpret};
 use super::batch::{Batch, Cells};
 use super::sys::{Compiled, Scratch};
 
-/// Voxels that a task should have at least, so that handing it out costs little.
-const LEAST_VOXELS: usize = 1000;
+/// Operations that a task should have at least, so that handing it out costs little beside: some
+/// hundred microseconds' worth.
+const LEAST_WORK: f64 = 2e6;
 
 /// Tasks per thread, so that a slow thread holds up little.
 const TASKS: usize = 8;
 
 pub(crate) struct Engine {
     pub(crate) kernel: Kernel,
+    /// Patches that a task should have at least.
+    least: usize,
     way: Way,
 }
 
@@ -32,22 +35,32 @@ enum Way {
     },
 }
 
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small quotient")]
+fn least(kernel: &Kernel) -> usize {
+    let voxels = u32::try_from(kernel.shape.voxels()).unwrap_or(u32::MAX);
+    let patch = kernel.flops() * f64::from(voxels);
+    (LEAST_WORK / patch.max(1.0)).ceil().clamp(1.0, 1e6) as usize
+}
+
 impl Engine {
     pub(crate) fn interpreter(kernel: Kernel) -> Self {
-        Self { kernel, way: Way::Interpreter }
+        Self { least: least(&kernel), kernel, way: Way::Interpreter }
     }
 
     pub(crate) fn compiled(kernel: Kernel, code: Compiled, whole: bool) -> Self {
-        Self { kernel, way: Way::Compiled { code, whole, idle: Mutex::default() } }
+        let way = Way::Compiled { code, whole, idle: Mutex::default() };
+        Self { least: least(&kernel), kernel, way }
     }
 
     /// Patches per task.
     pub(crate) fn task(&self, patches: usize) -> usize {
         let threads = rayon::current_num_threads();
-        let least = LEAST_VOXELS.div_ceil(self.kernel.shape.voxels());
+        if threads == 1 {
+            return patches.max(1);
+        }
         match &self.way {
             Way::Compiled { whole: true, .. } => patches.div_ceil(threads).max(1),
-            _ => patches.div_ceil(threads * TASKS).max(least),
+            _ => patches.div_ceil(threads * TASKS).max(self.least),
         }
     }
 

@@ -18,13 +18,23 @@ pub(crate) struct CpuKernel {
     /// For the kernels that a set runs beside this one.
     maker: Maker,
     parameters: Vec<f64>,
+    /// Of the last call.
+    cells: Cells,
+    speeds: Vec<f64>,
     report: PatchReport,
 }
 
 impl CpuKernel {
     pub(crate) fn new(engine: Engine, maker: Maker, report: PatchReport) -> Self {
         let parameters = engine.kernel.parameters.iter().map(|known| known.default).collect();
-        Self { engine: Arc::new(engine), maker, parameters, report }
+        Self {
+            engine: Arc::new(engine),
+            maker,
+            parameters,
+            cells: Cells::default(),
+            speeds: Vec::new(),
+            report,
+        }
     }
 
     /// A kernel of one term per voxel that belongs to this one, as a step: N + M values per voxel.
@@ -95,10 +105,12 @@ impl PatchKernel for CpuKernel {
         if !speeds.is_empty() {
             fits("speeds", speeds.len(), cells.len())?;
         }
-        let mut all = vec![0.0; cells.len()];
-        self.engine.run(&self.parameters, &Cells::new(cells), inputs, outputs, &mut all)?;
+        self.cells.set(cells);
+        self.speeds.resize(cells.len(), 0.0);
+        let all = &mut self.speeds;
+        self.engine.run(&self.parameters, &self.cells, inputs, outputs, all)?;
         if !speeds.is_empty() {
-            speeds.copy_from_slice(&all);
+            speeds.copy_from_slice(all);
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ pub(crate) fn compiled(
         Ok(compiler) => compiler,
         Err(why) => {
             let note = format!(
-                "{why}: the interpreter runs, tens of times slower; install a C compiler or name one in CC"
+                "{why}: the interpreter runs, which is much slower; install a C compiler or name one in CC"
             );
             return Ok(Box::new(interpreted(kernel, Some(note))));
         }
