@@ -123,8 +123,8 @@ void {name}_run({SIGNATURE}, double *scratch);
 
 fn readme(kernel: &Kernel, cuda: bool) -> String {
     let more = if cuda {
-        " `kernel.cu` holds the same kernel for NVIDIA cards with a launcher at its end; all its \
-         pointers are to memory of the device."
+        " `kernel.cu` holds the same kernel for NVIDIA cards with a launcher at its end, which says \
+         what lies where."
     } else {
         ""
     };
@@ -142,7 +142,8 @@ fn readme(kernel: &Kernel, cuda: bool) -> String {
 fn device(kernel: &Kernel) -> Result<String> {
     let schedule = Schedule::new(Way::Flat);
     let program = gpu::emit(kernel, &schedule, &Layouts::chunks(kernel), Dialect::Cuda)?;
-    Ok(format!("{}\n{}", program.source, launcher(kernel, &program)))
+    let include = "#ifndef __CUDACC_RTC__\n#include <string.h>\n#endif\n";
+    Ok(format!("{include}{}\n{}", program.source, launcher(kernel, &program)))
 }
 
 fn launcher(kernel: &Kernel, program: &Program) -> String {
@@ -151,14 +152,18 @@ fn launcher(kernel: &Kernel, program: &Program) -> String {
         "#ifndef __CUDACC_RTC__\n\
          // Queues the kernel for K patches. `keys` has a value per patch, zero before; the largest\n\
          // eigenvalue of a patch is the double with the bits key ^ (key >> 63 ? 1 << 63 : ~0), 0 none.\n\
+         // `parameter` is memory of the host, all else of the device.\n\
          extern \"C\" int {name}_cuda(const double* const* QIn, double* const* QOut, const cell* cells,\n    \
-         key_t64* keys, const double* parameters, int K, cudaStream_t stream) {{\n"
+         key_t64* keys, const double* parameter, int K, cudaStream_t stream) {{\n  \
+         struct parameters P = {{}};\n  \
+         memcpy(&P, parameter, {} * sizeof(double));\n",
+        kernel.parameters.len()
     );
     for entry in &program.entries {
         let _ = writeln!(
             text,
             "  {entry}<<<(unsigned)(((unsigned long long)K * {per} + {items} - 1) / {items} * {groups}), \
-             {threads}, {shared}, stream>>>(QIn, QOut, cells, keys, 0, parameters, K);",
+             {threads}, {shared}, stream>>>(QIn, QOut, cells, keys, 0, P, K);",
             entry = entry.name,
             per = entry.per_patch,
             items = entry.items,
