@@ -5,12 +5,16 @@
 mod bad_input;
 mod bench;
 mod bench_compare;
+mod bench_patches;
 mod conformance;
 mod examples;
 mod files;
 mod guide;
 mod memory;
+#[path = "../../examples/own_pde.rs"]
+mod own_pde;
 mod patch_input;
+mod patch_runs;
 mod runs;
 mod support;
 mod survival;

@@ -46,6 +46,7 @@ const BARE_C: &str = "enum unknowns { DENSITY };
 typedef struct { double gamma; } parameters;
 static const parameters defaults = {1.4};
 void flux(const double *Q, const parameters *P, double *F) { F[0] = P->gamma * Q[0]; }
+double eigenvalue(const parameters *P) { return P->gamma; }
 ";
 
 fn folder(text: &str) -> Folder {

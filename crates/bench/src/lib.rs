@@ -19,6 +19,7 @@ pub mod machines;
 pub mod matrix;
 pub mod measure;
 pub mod merge;
+pub mod patches;
 pub mod peers;
 pub mod plots;
 pub mod pose;

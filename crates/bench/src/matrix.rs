@@ -7,6 +7,7 @@ use temblor_backend::{Backend, PlanOptions, parameters};
 use temblor_physics::WaveProblem;
 
 use crate::fill::Filler;
+use crate::patches::{self, PatchRow};
 use crate::pose;
 use crate::preset::{Block, Preset};
 use crate::results::Case;
@@ -48,8 +49,10 @@ pub struct Planned {
     pub subject: usize,
     /// Peak frequency of the sources' wavelet, Hz.
     pub peak_hz: f64,
-    /// The problem and the bytes of its plan, or why it cannot be run.
+    /// The problem and the bytes of its plan, or why it cannot be run; not of patch kernels.
     pub posed: Result<Posed, String>,
+    /// The patch kernel, where the row is one that can be run.
+    pub patch: Option<PatchRow>,
 }
 
 /// A problem that can be run.
@@ -86,6 +89,10 @@ pub const SEED: u64 = 2026;
 pub fn build(preset: &Preset, subjects: &[Subject], variants: &Variants) -> Vec<Planned> {
     let mut all = Vec::new();
     for block in &preset.rows {
+        if let Some(patch) = &block.patch {
+            all.extend(patches::build(preset, block, patch, subjects, variants));
+            continue;
+        }
         for case in cases(preset, block) {
             for (subject, tested) in subjects.iter().enumerate() {
                 all.extend(on(preset, block, &case, subject, tested, variants));
@@ -153,7 +160,7 @@ fn on(
         case.backend.clone_from(&device.backend);
         case.device.clone_from(&device.name);
         variant.clone_into(&mut case.variant);
-        Planned { case, subject, peak_hz: preset.peak_hz, posed }
+        Planned { case, subject, peak_hz: preset.peak_hz, posed, patch: None }
     };
     // What stands in the place of a variant where none solves the problem.
     let wanted: Vec<&str> = match variants {

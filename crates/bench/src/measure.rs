@@ -5,6 +5,7 @@ use temblor_physics::StepWork;
 
 use crate::accuracy::{Twin, Twins};
 use crate::matrix::{Planned, Posed, Subject, misfit};
+use crate::patches::{Maker, PatchRow};
 use crate::peers;
 use crate::results::{BoundaryName, Case, Counters, Device, Measured, Outcome, Peer, Row, median};
 use crate::roofs::{Beside, RoofOptions};
@@ -82,11 +83,18 @@ pub fn run(
         beside: Beside::default(),
         peers: Vec::new(),
         silent: Vec::new(),
+        maker: Maker::default(),
     };
     let mut round = Vec::new();
     for planned in planned {
         if stop() {
             return false;
+        }
+        if let Some(row) = &planned.patch {
+            if !(session.finish(&mut round) && session.patch(planned, row)) {
+                return false;
+            }
+            continue;
         }
         if !session.joins(&round, planned) && !session.finish(&mut round) {
             return false;
@@ -137,6 +145,8 @@ struct Session<'a> {
     peers: Vec<Peer>,
     /// Calls of peers that failed and are not made again.
     silent: Vec<(String, [usize; 3], BoundaryName)>,
+    /// The patch kernel in work.
+    maker: Maker,
 }
 
 /// A row of a round.
@@ -190,6 +200,19 @@ impl<'a> Session<'a> {
         // The roof beside the row takes three arrays for a moment.
         let needed = posed.footprint + posed.host + 12 * planned.case.points();
         running(round) < MOST_ROWS && (needed as f64) < SHARE * free as f64
+    }
+
+    /// Measures a row of a patch kernel; whether the user let it.
+    fn patch(&mut self, planned: &Planned, row: &PatchRow) -> bool {
+        let subject = (planned.subject, &self.subjects[planned.subject]);
+        let device = self.devices.get(planned.subject);
+        let (case, sink) = (&planned.case, &mut *self.sink);
+        let stage = &mut |what: &str| sink.stage(what);
+        let outcome =
+            self.maker.measure((row, case), subject, device, self.settings, self.stop, stage);
+        let Some(outcome) = outcome else { return false };
+        self.sink.row(Row { run: 0, case: planned.case.clone(), outcome });
+        true
     }
 
     fn prepare<'p>(&mut self, planned: &'p Planned) -> Slot<'p> {
@@ -362,6 +385,7 @@ impl<'a> Session<'a> {
             twin: twin.shape,
             accuracy: twin.accuracy,
             digit_products: None,
+            patch: None,
             kernels,
             counters,
             histogram,

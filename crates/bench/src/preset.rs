@@ -4,6 +4,7 @@ use serde::Deserialize;
 use temblor_physics::Arithmetic;
 
 use crate::error::{Error, Result};
+use crate::patches::PatchBlock;
 use crate::results::{BoundaryName, Start, arithmetic_name};
 use crate::sizes;
 
@@ -70,6 +71,9 @@ pub struct Block {
     /// Values of variants' parameters; the others keep their defaults.
     #[serde(default)]
     pub parameters: temblor_backend::Parameters,
+    /// Patch kernels, where the rows are such; the first operator begins their names.
+    #[serde(default)]
+    pub patch: Option<PatchBlock>,
     /// Why temblor cannot run these rows yet, if it cannot.
     #[serde(default)]
     pub missing: Option<String>,
@@ -99,6 +103,7 @@ impl Preset {
                 steps: Vec::new(),
                 sources: None,
                 parameters: temblor_backend::Parameters::new(),
+                patch: None,
                 missing: None,
             }],
         }
@@ -247,12 +252,15 @@ mod tests {
     #[test]
     fn no_patch_kernel_is_left_out_in_silence() {
         let preset = named("dslhype").unwrap();
-        let cases: usize =
-            preset.rows.iter().map(|block| block.sizes.len() * block.operators.len()).sum();
-        // Two equations, two schemes, three patch sizes, three numbers of patches.
-        assert_eq!(cases, 2 * 2 * 3 * 3);
-        assert!(preset.rows.iter().all(|block| block.missing.is_some()));
-        assert!(preset.rows.iter().all(|block| block.sizes == [[3; 3], [6; 3], [16; 3]]));
+        let paths: Vec<_> = preset.rows.iter().map(|block| block.path.as_str()).collect();
+        assert_eq!(paths, ["Euler FV", "Euler FD4", "CCZ4 FV", "CCZ4 FD4"]);
+        for block in &preset.rows {
+            assert!(block.missing.is_none() && block.sizes == [[3; 3], [6; 3], [16; 3]]);
+            // K = 1 to 2^14, and the largest bundle of the paper's application.
+            let patches = &block.patch.as_ref().unwrap().patches;
+            assert!((0..=14).all(|power| patches.contains(&(1 << power))), "{patches:?}");
+            assert!(patches.contains(&8694) && patches.is_sorted());
+        }
     }
 
     #[test]

@@ -288,7 +288,7 @@ impl Outcome {
 /// Figures of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Steps of each sample.
+    /// Steps of each sample; of patch kernels the patches of an evaluation.
     pub steps: u32,
     /// Time of each sample, s, waited for until the device is done.
     pub seconds: Vec<f64>,
@@ -314,6 +314,9 @@ pub struct Measured {
     /// Products of INT8 digits per point and step, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digit_products: Option<f64>,
+    /// What patch kernels alone have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<PatchFigures>,
     /// Time by kernel, if asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<KernelTime>,
@@ -323,6 +326,29 @@ pub struct Measured {
     /// Kinds of values by step, if asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Kinds>,
+}
+
+/// Figures of a patch kernel, beside the compute time of its samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PatchFigures {
+    /// K: patches of an evaluation.
+    pub patches: u32,
+    /// Time of each call from scattered chunks on the host, s.
+    pub total: Vec<f64>,
+    /// Compiler or way of running it.
+    pub made_by: String,
+    /// What the backend says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Registers per thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registers: Option<u32>,
+    /// Bytes of registers spilled per thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spills: Option<u32>,
+    /// Resident threads over those that the device could hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<f64>,
 }
 
 /// Accuracy after some steps.
@@ -431,11 +457,13 @@ impl Measured {
     }
 
     /// Rate over that of a one-step method, which moves four values per point at the roof's bandwidth;
-    /// more than 1 is possible for variants that fuse steps.
+    /// more than 1 is possible for variants that fuse steps. A patch kernel has to move its own least
+    /// bytes.
     #[must_use]
     pub fn of_roof(&self, case: &Case) -> Option<f64> {
-        let bytes = match case.arithmetic {
-            Arithmetic::F64 => 32.0,
+        let bytes = match (case.arithmetic, &self.patch) {
+            (_, Some(_)) => self.bytes_per_point,
+            (Arithmetic::F64, None) => 32.0,
             _ => 16.0,
         };
         Some(1e9 * self.gpts(case.points()) * bytes / self.roof_bandwidth?)

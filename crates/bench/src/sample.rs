@@ -86,6 +86,7 @@ fn measured(case: &Case, gpts: f64, roof: f64, noise: &mut Noise) -> Measured {
         twin: [45, 37, 53],
         accuracy: accuracy.to_vec(),
         digit_products: None,
+        patch: None,
         kernels: Vec::new(),
         counters: Vec::new(),
         histogram: Vec::new(),

@@ -41,6 +41,7 @@ fn measured(seconds: Vec<f64>) -> Measured {
         twin: [33, 17, 65],
         accuracy: vec![Accuracy { steps: 10, l2: 1e-7, linf: 1e-7, bound: Some(2e-7) }],
         digit_products: None,
+        patch: None,
         kernels: Vec::new(),
         counters: Vec::new(),
         histogram: Vec::new(),

@@ -8,6 +8,7 @@ mod devices;
 mod draw;
 mod fill;
 mod kinds;
+mod patches;
 mod roofline;
 mod scale;
 mod size;
@@ -132,6 +133,7 @@ pub fn all(results: &Results) -> Vec<Plot> {
     plots.push(devices::devices(&machines));
     plots.extend(machines.iter().map(fill::fill));
     plots.extend(machines.iter().flat_map(kinds::kinds));
+    plots.extend(patches::patches(&machines));
     let all = plots.len();
     plots.retain(|plot| !plot.is_empty());
     if plots.is_empty() && all > 0 {

@@ -18,7 +18,7 @@ mod roofs;
 use crate::results::Results;
 
 pub use accuracy::accuracy;
-pub use dslhype::dslhype;
+pub use dslhype::{crossover, dslhype};
 pub use peers::peers;
 pub use rates::rates;
 pub use roofs::roofs;
@@ -132,5 +132,9 @@ pub fn seeds(results: &Results) -> Vec<Table> {
     tables.push(profile::counters(results));
     tables.push(paper::hardware(results));
     tables.push(dslhype(results));
+    let crossover = crossover(results);
+    if !crossover.rows.is_empty() {
+        tables.push(crossover);
+    }
     tables
 }

@@ -92,6 +92,17 @@ pub struct BenchArgs {
     /// Values of the variants' parameters; a variant without one is skipped
     #[arg(long, value_name = "NAME=N", value_delimiter = ',', value_parser = parameter)]
     pub set: Vec<(String, u32)>,
+    /// Patches per call, of patch kernels: 1,64,4096 [default: the preset's]
+    #[arg(
+        long,
+        value_name = "K",
+        value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    pub patches: Vec<u32>,
+    /// Rows of a preset by name, such as "Euler FV" [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "preset")]
+    pub rows: Vec<String>,
     /// Point sources that inject at every step [default: 1]
     #[arg(long, value_name = "N")]
     pub sources: Option<usize>,
@@ -229,7 +240,13 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let preset = asked(args)?;
     let subjects = open(&args.backend)?;
-    let variants = variants(&args.variant, &subjects)?;
+    // Schedules of patch kernels are known by kernel; one that there is not has no row.
+    let variants = match &args.variant[..] {
+        [_, ..] if args.variant != ["all"] && preset.rows.iter().all(|b| b.patch.is_some()) => {
+            Variants::Named(args.variant.clone())
+        }
+        names => variants(names, &subjects)?,
+    };
     let planned = matrix::build(&preset, &subjects, &variants);
     if planned.is_empty() {
         let message = "no backend has these variants for these problems".to_owned();
@@ -289,13 +306,22 @@ fn asked(args: &BenchArgs) -> Result<Preset, Failure> {
         None => Preset::usual([256; 3]),
     };
     preset.sources = args.sources.unwrap_or(preset.sources);
+    let known: Vec<String> = preset.rows.iter().map(|block| block.path.clone()).collect();
+    if let Some(name) = args.rows.iter().find(|name| !known.contains(name)) {
+        let there = known.join(", ");
+        return Err(Failure::input(format!("--rows {name}: the preset's rows are {there}")));
+    }
+    preset.rows.retain(|block| args.rows.is_empty() || args.rows.contains(&block.path));
     for block in &mut preset.rows {
+        if let Some(patch) = &mut block.patch {
+            replace(&mut patch.patches, &args.patches);
+        }
         block.sources = args.sources.or(block.sources);
         if let Some(Shapes(shapes)) = &args.size {
             block.sizes.clone_from(shapes);
         }
         // Rows that cannot run yet stand for one operator each.
-        if !args.order.is_empty() && block.missing.is_none() {
+        if !args.order.is_empty() && block.missing.is_none() && block.patch.is_none() {
             block.operators = args.order.iter().map(|order| format!("direct-{order}")).collect();
         }
         replace(&mut block.boundaries, &args.boundary);

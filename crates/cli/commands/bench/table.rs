@@ -201,6 +201,16 @@ pub(super) fn dry(planned: &[Planned], subjects: &[Subject]) -> String {
     for row in planned {
         let name = name(&row.case);
         let subject = &subjects[row.subject];
+        if let Some(patch) = &row.patch {
+            let (bytes, flops) = (patch.kernel.least_bytes(), patch.kernel.flops());
+            let memory = patch.bytes() as f64 / 1e9;
+            let least = bytes * row.case.points() as f64 * f64::from(patch.patches);
+            let _ = writeln!(
+                text,
+                "{name:width$} {memory:7.3} GB {bytes:6.1} {flops:7.0} {least:12.4e}"
+            );
+            continue;
+        }
         let posed = match &row.posed {
             Ok(posed) => posed,
             Err(why) => {
