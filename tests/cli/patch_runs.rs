@@ -185,8 +185,20 @@ fn a_folder_that_cannot_be_made_is_an_output_error() {
 }
 
 #[test]
+fn a_kernel_for_another_engine_is_c_and_cuda_with_a_header() {
+    let folder = sod(SOD);
+    let done = folder.temblor(&["patch", "build", "run.toml", "--out", "kernel"]).says(0, &[]);
+    assert!(done.stdout.contains("kernel.h"), "{}", done.stdout);
+    let text = |name: &str| String::from_utf8(folder.read(&format!("kernel/{name}"))).unwrap();
+    assert!(text("kernel.h").contains("euler_rusanov_d2_p8"));
+    assert!(text("kernel.c").contains("#include \"kernel.h\""));
+    assert!(text("kernel.cu").contains("__global__") && !text("README.md").is_empty());
+    folder.temblor(&["patch", "build", "run.toml", "--out", "sod.c/k"]).says(7, &["sod.c/k"]);
+}
+
+#[test]
 fn the_help_of_every_command_has_an_example() {
-    for name in ["run", "check", "emit"] {
+    for name in ["run", "check", "emit", "build"] {
         let output = command(Path::new("."), &["patch", name, "--help"]).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(text.contains("temblor patch"), "{name}: {text}");

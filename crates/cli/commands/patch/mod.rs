@@ -1,5 +1,6 @@
 //! `temblor patch`: hyperbolic systems of one's own on patches.
 
+mod build;
 mod check;
 mod emit;
 mod files;
@@ -23,7 +24,8 @@ Examples:
   temblor patch check sod.toml           step, memory, work; no run
   temblor patch run sod.toml             run it: fields, plots, errors
   temblor patch run sod.toml --resume    go on where an interrupted run stopped
-  temblor patch emit sod.toml --stage c  the kernel as C")]
+  temblor patch emit sod.toml --stage c  the kernel as C
+  temblor patch build sod.toml --out k   the kernel for an engine of your own")]
 pub struct PatchArgs {
     /// What to do.
     #[command(subcommand)]
@@ -39,6 +41,8 @@ pub enum PatchCommand {
     Check(check::CheckArgs),
     /// Print a kernel at any stage of its making
     Emit(emit::EmitArgs),
+    /// Write a kernel as C and CUDA for an engine of your own
+    Build(build::BuildArgs),
     /// List the physics and schemes that ship
     List,
 }
@@ -68,6 +72,7 @@ pub fn run(args: &PatchArgs, quiet: bool) -> anyhow::Result<()> {
         PatchCommand::Run(args) => run::run(args, quiet),
         PatchCommand::Check(args) => check::run(args),
         PatchCommand::Emit(args) => emit::run(args),
+        PatchCommand::Build(args) => build::run(args),
         PatchCommand::List => list::run(),
     }
 }
