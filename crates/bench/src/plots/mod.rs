@@ -127,13 +127,18 @@ impl Plot {
 /// All plots that `results` has data for; one that says so for none.
 #[must_use]
 pub fn all(results: &Results) -> Vec<Plot> {
-    let machines = machines(results);
+    let all = machines(results);
+    // Sizes and rates of patch kernels are not those of grids: they have plots of their own.
+    let mut machines = all.clone();
+    for machine in &mut machines {
+        machine.rows.retain(|row| row.outcome.measured().is_none_or(|m| m.patch.is_none()));
+    }
     let mut plots: Vec<_> = machines.iter().map(size::throughput).collect();
     plots.extend(machines.iter().map(roofline::roofline));
     plots.push(devices::devices(&machines));
     plots.extend(machines.iter().map(fill::fill));
     plots.extend(machines.iter().flat_map(kinds::kinds));
-    plots.extend(patches::patches(&machines));
+    plots.extend(patches::patches(&all));
     let all = plots.len();
     plots.retain(|plot| !plot.is_empty());
     if plots.is_empty() && all > 0 {

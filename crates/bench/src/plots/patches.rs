@@ -44,7 +44,8 @@ fn plot(machines: &[Machine<'_>], path: &str, size: usize, per_cell: bool) -> Pl
         for (row, measured, patch) in own {
             let k = f64::from(patch.patches);
             let cells = k * row.case.points() as f64;
-            let scale = if per_cell { cells } else { 1.0 };
+            // Plotted in ns and ms: ticks of 0.0000001 s cannot be read.
+            let scale = if per_cell { 1e-9 * cells } else { 1e-3 };
             let name = if machines.len() > 1 {
                 format!("{}, {}", machine.label, version(row))
             } else {
@@ -63,7 +64,7 @@ fn plot(machines: &[Machine<'_>], path: &str, size: usize, per_cell: bool) -> Pl
         series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
         series.points.dedup_by(|a, b| a.0.to_bits() == b.0.to_bits());
     }
-    let (kind, unit) = if per_cell { ("per cell", "s/cell") } else { ("summed", "s") };
+    let (kind, unit) = if per_cell { ("per cell", "ns/cell") } else { ("summed", "ms") };
     let of = |text: &str| anchor(text);
     Plot {
         name: format!("patches-{}-p{size}-{}", of(path), of(kind)),
@@ -78,5 +79,49 @@ fn plot(machines: &[Machine<'_>], path: &str, size: usize, per_cell: bool) -> Pl
              back. A cell is one of the p³ of a patch."
                 .into(),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machines::machines;
+    use crate::results::Outcome;
+    use crate::sample;
+
+    #[test]
+    fn compute_and_total_stand_per_cell_and_summed_against_k() {
+        let mut results = sample::cpu();
+        let mut row = results.rows[0].clone();
+        row.case.path = "Euler FV".into();
+        row.case.shape = [3; 3];
+        row.case.variant = "fused".into();
+        for (k, compute, total) in [(4_u32, 1.08e-6, 2.16e-6), (1, 2.7e-7, 5.4e-7)] {
+            let mut row = row.clone();
+            let Outcome::Measured(measured) = &mut row.outcome else { panic!("{row:?}") };
+            (measured.seconds, measured.bytes_per_point) = (vec![compute], 160.0);
+            measured.roof_bandwidth = Some(1.6e10);
+            measured.patch = Some(PatchFigures {
+                patches: k,
+                total: vec![total],
+                made_by: "made up".into(),
+                note: None,
+                registers: None,
+                spills: None,
+                occupancy: None,
+            });
+            results.rows.push(row);
+        }
+        let plots = patches(&machines(&results));
+        assert_eq!(plots.len(), 2);
+        let points = |plot: &Plot, name: &str| -> Vec<(f64, f64)> {
+            let found = plot.series.iter().find(|series| series.name.ends_with(name)).unwrap();
+            found.points.iter().map(|&(k, time)| (k, (1e6 * time).round() / 1e6)).collect()
+        };
+        // 27 cells per patch; 160 B at 16 GB/s are 10 ns.
+        assert_eq!(points(&plots[0], "compute"), [(1.0, 10.0), (4.0, 10.0)]);
+        assert_eq!(points(&plots[0], "total"), [(1.0, 20.0), (4.0, 20.0)]);
+        assert_eq!(points(&plots[0], "copy"), [(1.0, 10.0), (4.0, 10.0)]);
+        assert_eq!(points(&plots[1], "compute"), [(1.0, 2.7e-4), (4.0, 1.08e-3)]);
     }
 }
