@@ -29,7 +29,9 @@ pub use device::{Capabilities, DeviceInfo};
 pub use error::{Error, Result};
 pub use fields::{ElementType, Field, HostArray, HostView, HostViewMut, Region};
 pub use parameters::{Parameter, Parameters};
-pub use patch::{Beyond, Cell, PatchFault, PatchKernel, PatchOptions, PatchReport, PatchSet};
+pub use patch::{
+    Beyond, Cell, HostMemory, PatchFault, PatchKernel, PatchOptions, PatchReport, PatchSet,
+};
 pub use plan::{
     Backend, Footprint, FootprintItem, Health, KernelKind, KernelTime, PlanOptions, Propagator,
     Ticket, Variant,

@@ -66,6 +66,25 @@ pub struct PatchReport {
     pub bytes: f64,
 }
 
+/// Memory on the host that a device reads and writes by itself.
+pub trait HostMemory: Send {
+    /// The values.
+    fn values(&self) -> &[f64];
+
+    /// The values, to write.
+    fn values_mut(&mut self) -> &mut [f64];
+}
+
+impl HostMemory for Vec<f64> {
+    fn values(&self) -> &[f64] {
+        self
+    }
+
+    fn values_mut(&mut self) -> &mut [f64] {
+        self
+    }
+}
+
 /// A patch kernel on a device.
 pub trait PatchKernel: Send {
     /// What was made.
@@ -79,7 +98,8 @@ pub trait PatchKernel: Send {
 
     /// Applies the kernel to K chunks on the host: `inputs` of [`temblor_patch::Shape::input_len`]
     /// values each, `outputs` of `output_len`, `speeds` (empty, or one per cell) the largest
-    /// eigenvalue of each new patch, m/s.
+    /// eigenvalue of each new patch, m/s. Chunks may lie anywhere; [`PatchKernel::host_memory`] says
+    /// where they are fastest.
     ///
     /// # Errors
     /// [`Error::Invalid`] where lengths do not fit; [`Error::OutOfMemory`], [`Error::Driver`].
@@ -90,6 +110,24 @@ pub trait PatchKernel: Send {
         outputs: &mut [&mut [f64]],
         speeds: &mut [f64],
     ) -> Result<()>;
+
+    /// Memory for so many values, zero, in which [`PatchKernel::apply`] finds chunks fastest: where all
+    /// inputs and outputs of a call lie in such memory of this kernel's backend, the device reads and
+    /// writes them itself, without a copy on the host in between. Order and places within it are free.
+    /// It is page-locked on GPUs: make it once and keep it, and leave the rest of the machine enough.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more values than can be addressed; [`Error::Driver`] where the machine
+    /// does not give so much.
+    fn host_memory(&self, values: usize) -> Result<Box<dyn HostMemory>> {
+        let mut memory: Vec<f64> = Vec::new();
+        memory.try_reserve_exact(values).map_err(|error| Error::Invalid {
+            what: format!("{values} values of host memory ({error})"),
+            remedy: "ask for fewer".into(),
+        })?;
+        memory.resize(values, 0.0);
+        Ok(Box::new(memory))
+    }
 
     /// Bytes of a set of so many patches, states and rates.
     fn set_bytes(&self, patches: usize, states: usize, rates: usize) -> u64;
