@@ -1,7 +1,7 @@
 //! Rates of patch kernels on a card, by schedule, beside the measured copy bandwidth.
 //!
 //! `cargo run --release -p temblor-cuda --example patch_rates -- [part of a case's name] [schedule ...]
-//! [--compile-only] [--no-apply]`. Kernels are compiled first, in parallel, into the user's cache
+//! [--compile-only] [--no-apply] [--only-apply]`. Kernels are compiled first, in parallel, into the user's cache
 //! (`XDG_CACHE_HOME`); `--compile-only` stops there and needs no card. Data are random and valid, far
 //! larger than the second-level cache; times are those of device events, median of ten; a rate counts
 //! voxels of the interiors. `roof` is the copy bandwidth over [`Kernel::least_bytes`].
@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use temblor_backend::{Backend, Cell, PatchOptions, Result, StreamPattern, StreamRequest};
+use temblor_backend::{
+    Backend, Cell, HostMemory, PatchKernel, PatchOptions, Result, StreamPattern, StreamRequest,
+};
 use temblor_cuda::{CudaBackend, patch};
 use temblor_patch::emit::gpu::candidates;
 use temblor_patch::{Kernel, Output, Physics, Plan, Request, Scheme, lower};
@@ -141,38 +143,104 @@ fn measure(
     Ok((seconds, columns))
 }
 
+/// Where the chunks of a call lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Memory {
+    Pageable,
+    /// Page-locked, in another order than they are given, with gaps of a value.
+    Scattered,
+    /// Page-locked, one after the other.
+    Adjacent,
+}
+
+/// Places of chunks, and all that they take.
+fn places(count: usize, len: usize, memory: Memory) -> (Vec<usize>, usize) {
+    let (mut order, mut state): (Vec<usize>, u32) = ((0..count).collect(), 12345);
+    if memory == Memory::Scattered {
+        for k in (1..count).rev() {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            order.swap(k, (state >> 4) as usize % (k + 1));
+        }
+    }
+    let pitch = if memory == Memory::Scattered { len + 1 } else { len };
+    (order.iter().map(|k| k * pitch).collect(), count * pitch)
+}
+
+/// Chunks of memory at places in any order.
+fn split<'a>(memory: &'a mut [f64], places: &[usize], pitch: usize) -> Vec<&'a mut [f64]> {
+    let mut order: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
+    order.sort_unstable();
+    let chunks = memory.chunks_exact_mut(pitch);
+    let mut chunks: Vec<_> = order.into_iter().map(|(_, k)| k).zip(chunks).collect();
+    chunks.sort_unstable_by_key(|(k, _)| *k);
+    chunks.into_iter().map(|(_, chunk)| chunk).collect()
+}
+
 fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
     let kernel = kernel(case, Plan::Fused);
-    let shape = &kernel.shape;
-    let count = ((1usize << 29) / (8 * shape.input_len())).max(1);
+    let lens = [kernel.shape.input_len(), kernel.shape.output_len()];
+    let count = ((1usize << 29) / (8 * lens[0])).max(1);
     let mut made = backend.patch_kernel(&kernel, &PatchOptions::new(true))?;
-    let pool: Vec<Vec<f64>> =
-        (0u32..64).cycle().take(count).map(|seed| chunk(&kernel, seed)).collect();
-    let inputs: Vec<&[f64]> = pool.iter().map(Vec::as_slice).collect();
-    let mut results = vec![vec![1.0; shape.output_len()]; count];
-    let mut outputs: Vec<&mut [f64]> = results.iter_mut().map(Vec::as_mut_slice).collect();
+    let pool: Vec<Vec<f64>> = (0u32..64).map(|seed| chunk(&kernel, seed)).collect();
     let cells = cells(count);
-    made.apply(&cells, &inputs, &mut outputs, &mut [])?;
-    let times = (0..5).map(|_| {
+    for (memory, name) in [
+        (Memory::Pageable, "pageable"),
+        (Memory::Scattered, "page-locked, scattered"),
+        (Memory::Adjacent, "page-locked, adjacent"),
+    ] {
+        let [(from, all), (to, all_out)] = lens.map(|len| places(count, len, memory));
+        let get = |values: usize| -> Result<Box<dyn HostMemory>> {
+            match memory {
+                Memory::Pageable => Ok(Box::new(vec![0.0; values])),
+                _ => made.host_memory(values),
+            }
+        };
+        let (mut source, mut target) = (get(all)?, get(all_out)?);
+        for (place, chunk) in from.iter().zip(pool.iter().cycle()) {
+            source.values_mut()[*place..place + lens[0]].copy_from_slice(chunk);
+        }
+        target.values_mut().fill(1.0);
+        let inputs: Vec<&[f64]> =
+            from.iter().map(|&at| &source.values()[at..at + lens[0]]).collect();
+        let mut outputs = split(target.values_mut(), &to, all_out / count);
+        outputs.iter_mut().for_each(|chunk| *chunk = &mut std::mem::take(chunk)[..lens[1]]);
+        let seconds = time_apply(made.as_mut(), &cells, &inputs, &mut outputs)?;
+        print_apply(&kernel, name, count, seconds, rates);
+    }
+    Ok(())
+}
+
+/// Median time of a call, s.
+fn time_apply(
+    made: &mut dyn PatchKernel,
+    cells: &[Cell],
+    inputs: &[&[f64]],
+    outputs: &mut [&mut [f64]],
+) -> Result<f64> {
+    made.apply(cells, inputs, outputs, &mut [])?;
+    let times = (0..7).map(|_| {
         let start = Instant::now();
-        made.apply(&cells, &inputs, &mut outputs, &mut [])?;
+        made.apply(cells, inputs, outputs, &mut [])?;
         Ok(start.elapsed().as_secs_f64())
     });
-    let seconds = median(times.collect::<Result<_>>()?);
+    Ok(median(times.collect::<Result<_>>()?))
+}
+
+fn print_apply(kernel: &Kernel, name: &str, count: usize, seconds: f64, rates: [f64; 3]) {
+    let shape = &kernel.shape;
     let bytes = |len: usize| 8.0 * (len * count) as f64;
     let (to, from) = (bytes(shape.input_len()), bytes(shape.output_len()));
     // Both ways at once at the rates measured for both at once, the longer alone after the shorter.
     let ideal = (to / rates[0]).max(from / rates[1]).max(to.min(from) / rates[2]);
     println!(
-        "apply {}: {count} chunks, {:.1} GB/s in and {:.1} GB/s out, {:.0}% of the pinned copies, \
-         {:.4} Gcell/s",
+        "apply {}, {name}: {count} chunks, {:.1} GB/s in and {:.1} GB/s out, {:.0}% of the pinned \
+         copies, {:.4} Gcell/s",
         kernel.name,
         to / seconds / 1e9,
         from / seconds / 1e9,
         100.0 * ideal / seconds,
         1e-9 * (count * shape.voxels()) as f64 / seconds
     );
-    Ok(())
 }
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
@@ -194,7 +262,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     };
     let mut jobs = Vec::new();
     for (_, fused, unfused) in &cases {
-        for (n, schedule) in list(fused).into_iter().enumerate() {
+        let most = if flag("--only-apply") { 1 } else { usize::MAX };
+        for (n, schedule) in list(fused).into_iter().take(most).enumerate() {
             jobs.push(Job { kernel: fused.clone(), schedule, chunks: n == 0 });
         }
         let schedule = "unfused".to_owned();
@@ -224,7 +293,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         }
     };
     println!("device copy {:.2} TB/s", copy / 1e12);
-    for (case, fused, unfused) in &cases {
+    for (case, fused, unfused) in cases.iter().filter(|_| !flag("--only-apply")) {
         let voxels = fused.shape.voxels();
         let patches = (1usize << case.log2) / voxels;
         let rate = |seconds: f64| 1e-9 * (patches * voxels) as f64 / seconds;

@@ -15,6 +15,7 @@ use crate::faults::Lost;
 use crate::graph::Queueing;
 use crate::memory::free_bytes;
 use crate::modules::Modules;
+use crate::patch::Ranges;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
 use crate::{ID, TUNING, layers, parameters, patch, roofs, sys, transfer};
@@ -26,6 +27,8 @@ pub(crate) struct Device {
     pub(crate) modules: Modules,
     pub(crate) queueing: Queueing,
     pub(crate) lost: Lost,
+    /// Page-locked memory that was given out.
+    pub(crate) host: Ranges,
 }
 
 /// One NVIDIA device.
@@ -69,6 +72,7 @@ impl CudaBackend {
         let shared = Device {
             modules: Modules::new(&context),
             queueing: Queueing::default(),
+            host: Ranges::default(),
             lost: Lost::default(),
             context,
         };

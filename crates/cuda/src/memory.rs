@@ -81,6 +81,46 @@ impl Buffer {
             .map_err(failed("cuMemcpyHtoDAsync"))
     }
 
+    /// Queues a copy of `values` doubles from a place on the host to the start of the buffer.
+    ///
+    /// # Safety
+    /// So many values lie at `from` in page-locked memory and stay as they are until the stream gets
+    /// there.
+    pub(crate) unsafe fn fill_from(
+        &self,
+        stream: &CudaStream,
+        from: *const f64,
+        values: usize,
+    ) -> Result<()> {
+        assert!(2 * values <= self.elements, "a copy past the end of a buffer");
+        // SAFETY: the destination range lies in this allocation, as asserted; the source as promised.
+        unsafe {
+            sys::cuMemcpyHtoDAsync_v2(self.address, from.cast(), 8 * values, stream.cu_stream())
+        }
+        .result()
+        .map_err(failed("cuMemcpyHtoDAsync"))
+    }
+
+    /// Queues a copy of `values` doubles from the start of the buffer to a place on the host.
+    ///
+    /// # Safety
+    /// So many values have room at `to` in page-locked memory that nobody else uses until the stream
+    /// gets there.
+    pub(crate) unsafe fn read_to(
+        &self,
+        stream: &CudaStream,
+        to: *mut f64,
+        values: usize,
+    ) -> Result<()> {
+        assert!(2 * values <= self.elements, "a copy past the end of a buffer");
+        // SAFETY: the source range lies in this allocation, as asserted; the target as promised.
+        unsafe {
+            sys::cuMemcpyDtoHAsync_v2(to.cast(), self.address, 8 * values, stream.cu_stream())
+        }
+        .result()
+        .map_err(failed("cuMemcpyDtoHAsync"))
+    }
+
     /// Queues a copy of `count` elements of another buffer, from `from_first` on, to `first` on.
     pub(crate) fn copy(
         &self,
@@ -155,13 +195,24 @@ impl Pinned {
     pub(crate) fn zeros(context: &Arc<CudaContext>, elements: usize) -> Result<Self> {
         context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
         let bytes = 4 * elements.max(1);
+        let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
         // SAFETY: a context is current. Not write-combined, since the host reads it.
-        let address = unsafe { result::malloc_host(bytes, sys::CU_MEMHOSTALLOC_PORTABLE) }
+        let address = unsafe { result::malloc_host(bytes, flags) }
             .map_err(failed("cuMemHostAlloc"))?
             .cast::<f32>();
         // SAFETY: the allocation holds `bytes` bytes; all-zero bits are valid f32.
         unsafe { address.cast::<u8>().write_bytes(0, bytes) };
         Ok(Self { context: context.clone(), address, elements })
+    }
+
+    /// Whether the device reaches the memory under the address that the host uses, as it does wherever
+    /// addresses are unified.
+    pub(crate) fn reachable(&self) -> bool {
+        let mut there = 0;
+        // SAFETY: mapped memory of this allocation; the context that made it lives.
+        let done =
+            unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut there, self.address.cast(), 0) };
+        done.result().is_ok() && there == self.address as u64
     }
 
     /// The memory.

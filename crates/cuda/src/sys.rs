@@ -17,7 +17,7 @@ use crate::faults::Fault;
 const OLDEST_DRIVER: i32 = 13000;
 
 /// Symbols of the driver that this backend calls, directly or through cudarc.
-pub const DRIVER_SYMBOLS: [&str; 47] = [
+pub const DRIVER_SYMBOLS: [&str; 48] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -37,6 +37,7 @@ pub const DRIVER_SYMBOLS: [&str; 47] = [
     "cuMemFree_v2",
     "cuMemHostAlloc",
     "cuMemFreeHost",
+    "cuMemHostGetDevicePointer_v2",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyDtoDAsync_v2",

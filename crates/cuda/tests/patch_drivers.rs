@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use temblor_backend::{Backend, Beyond, Cell, PatchOptions};
+use temblor_backend::{Backend, Beyond, Cell, PatchKernel, PatchOptions};
 use temblor_cuda::CudaBackend;
 use temblor_patch::{Physics, Request, Scheme, lower};
 
@@ -54,10 +54,43 @@ fn probe() {
     let mut output = vec![f64::NAN; kernel.shape.output_len()];
     made.apply(&cells[..1], &[&chunk], &mut [&mut output], &mut []).expect("chunks");
     println!("apply wrote all: {}", output.iter().all(|v| v.to_bits() == 0));
+    println!("chunks in the host's memory");
+    host_memory(made.as_mut(), &cells, [len, output.len()]);
     let short = made.apply(&cells[..1], &[&chunk[1..]], &mut [&mut output], &mut []);
     println!("refused: {}", short.expect_err("a short chunk"));
     let parameters = made.set_parameters(&[1.4]);
     println!("refused: {}", parameters.expect_err("too few"));
+}
+
+/// Chunks in memory that the backend gave out: scattered, adjacent, and partly elsewhere.
+fn host_memory(made: &mut dyn PatchKernel, cells: &[Cell], [input, output]: [usize; 2]) {
+    let count = cells.len();
+    let mut from = made.host_memory(count * (input + 1)).expect("memory");
+    let mut to = made.host_memory(count * (output + 1)).expect("memory");
+    println!("zero at birth: {}", from.values().iter().all(|v| v.to_bits() == 0));
+    from.values_mut().chunks_exact_mut(input + 1).zip(1u8..).for_each(|(chunk, n)| {
+        chunk.fill(f64::from(n));
+    });
+    let written = |to: &[f64]| to.iter().filter(|v| v.to_bits() == 0).count();
+    for (name, [gap_in, gap_out]) in [("scattered", [1, 1]), ("adjacent", [0, 0])] {
+        println!("{name}:");
+        let inputs: Vec<&[f64]> =
+            from.values().chunks_exact(input + gap_in).take(count).map(|c| &c[..input]).collect();
+        to.values_mut().fill(f64::NAN);
+        let outputs = to.values_mut().chunks_exact_mut(output + gap_out).take(count);
+        let mut outputs: Vec<&mut [f64]> = outputs.map(|c| &mut c[..output]).collect();
+        let mut speeds = [];
+        made.apply(cells, &inputs, &mut outputs, &mut speeds).expect("chunks");
+        println!("{name} wrote {} of {}", written(to.values()), count * output);
+    }
+    println!("mixed:");
+    let elsewhere = vec![1.0; input];
+    let inputs: Vec<&[f64]> = vec![&elsewhere; count];
+    let outputs = to.values_mut().chunks_exact_mut(output).take(count);
+    let mut outputs: Vec<&mut [f64]> = outputs.collect();
+    made.apply(cells, &inputs, &mut outputs, &mut []).expect("chunks");
+    drop((from, to));
+    println!("end of mixed");
 }
 
 /// A compiler that answers `status` with a log, and gives 100 bytes as machine code.
@@ -116,6 +149,47 @@ fn an_unknown_schedule_is_refused_with_what_names_are() {
     let folder = tempfile::tempdir().expect("a folder");
     let answer = answer(folder.path(), "fastest");
     assert!(answer.contains("`fastest`") && answer.contains("flat"), "{answer}");
+}
+
+/// Lines of the probe from one that starts so up to one that starts otherwise.
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let start = text.find(from).expect("the probe prints it");
+    &text[start..start + text[start..].find(to).expect("the probe prints it")]
+}
+
+#[test]
+fn chunks_in_the_hosts_memory_are_moved_by_the_device() {
+    let folder = tempfile::tempdir().expect("a folder");
+    compiler(folder.path(), 0);
+    let answer = answer(folder.path(), "flat-t64");
+    assert!(answer.contains("zero at birth: true"), "{answer}");
+    let pageable = between(&answer, "apply wrote", "chunks in the");
+    assert!(!pageable.contains("gather"), "{answer}");
+    // Scattered: the kernels of the service move all three; 3 x 5 x 16 values come back.
+    let scattered = between(&answer, "scattered:", "adjacent:");
+    for line in
+        ["gather_chunks: 3 of ", "begins with 3", "scatter_chunks: 3 of ", "wrote 240 of 240"]
+    {
+        assert!(scattered.contains(line), "{line} is missing:\n{answer}");
+    }
+    // Adjacent: copies do.
+    let adjacent = between(&answer, "adjacent:", "mixed:");
+    assert!(!adjacent.contains("_chunks") && adjacent.contains("wrote 240 of 240"), "{answer}");
+    // One side elsewhere: packed.
+    assert!(!between(&answer, "mixed:", "end of mixed").contains("_chunks"), "{answer}");
+}
+
+#[test]
+fn memory_that_the_device_sees_elsewhere_is_packed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    compiler(folder.path(), 0);
+    let cache = folder.path().join("cache");
+    let cache = cache.to_str().expect("a plain path");
+    let settings =
+        [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", "flat-t64"), ("STANDIN_FAR", "1")];
+    let answer = standin::run(folder.path(), DRIVER, "probe", &settings);
+    assert!(answer.contains("scattered wrote 240 of 240"), "{answer}");
+    assert!(!answer.contains("_chunks:"), "{answer}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! computed, copied back and handed out by a thread with a stream of its own. Copies both ways, kernels
 //! and packing of different pieces overlap.
 //!
+//! Chunks in memory that the card reaches by itself go another way (`fetch`).
+//!
 //! Pieces bound the memory, whatever K is; where little of it is free they are smaller.
 
 use std::sync::{Arc, Mutex};
@@ -11,7 +13,8 @@ use temblor_backend::{Cell, Error, Result};
 use temblor_patch::Kernel;
 use temblor_patch::emit::gpu::{Layouts, Schedule, speed_of_key};
 
-use super::program::{Loaded, Places};
+use super::fetch::Fetch;
+use super::program::{Beside, Loaded, Places};
 use super::set::numbers;
 use crate::memory::{Buffer, Pinned, free_bytes};
 use crate::sys::failed;
@@ -62,6 +65,8 @@ pub(super) struct Pipeline {
     /// Most chunks of a piece.
     piece: usize,
     slots: Vec<Slot>,
+    /// For chunks that the device reaches; made at the first use.
+    fetch: Option<Fetch>,
 }
 
 /// Refuses lengths that do not fit.
@@ -109,11 +114,19 @@ impl Pipeline {
         contract: bool,
     ) -> Result<Self> {
         let layouts = Layouts::chunks(kernel);
-        let program = Loaded::new(context, kernel, schedule, &layouts, contract, false)?;
+        let program = Loaded::new(context, kernel, schedule, &layouts, contract, Beside::Chunks)?;
         let lens = [kernel.shape.input_len(), kernel.shape.output_len()];
         let pitch = lens.map(|len| len.next_multiple_of(16));
         let piece = (PIECE / (8 * pitch[0].max(pitch[1]))).max(1);
-        Ok(Self { context: context.clone(), program, pitch, lens, piece, slots: Vec::new() })
+        Ok(Self {
+            context: context.clone(),
+            program,
+            pitch,
+            lens,
+            piece,
+            slots: Vec::new(),
+            fetch: None,
+        })
     }
 
     /// Makes the buffers, once; chunks of a piece for so many in all.
@@ -162,6 +175,24 @@ impl Pipeline {
             tables,
             stream,
         })
+    }
+
+    /// As [`Pipeline::apply`], of chunks that all lie in memory which the device reaches.
+    pub(super) fn fetch(
+        &mut self,
+        parameters: &[f64],
+        cells: &[Cell],
+        inputs: &[&[f64]],
+        outputs: &mut [&mut [f64]],
+        speeds: &mut [f64],
+    ) -> Result<()> {
+        self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
+        if self.fetch.is_none() {
+            let scratch = self.program.scratch;
+            self.fetch = Some(Fetch::new(&self.context, self.pitch, self.lens, scratch)?);
+        }
+        let fetch = self.fetch.as_mut().expect("made above");
+        fetch.apply(&self.program, parameters, cells, inputs, outputs, speeds)
     }
 
     pub(super) fn apply(

@@ -6,6 +6,8 @@
 mod apply;
 mod bandwidth;
 pub mod compile;
+mod fetch;
+mod host;
 mod program;
 mod service;
 mod set;
@@ -14,7 +16,9 @@ mod tuned;
 use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
-use temblor_backend::{Cell, Error, PatchKernel, PatchOptions, PatchReport, PatchSet, Result};
+use temblor_backend::{
+    Cell, Error, HostMemory, PatchKernel, PatchOptions, PatchReport, PatchSet, Result,
+};
 use temblor_patch::Kernel;
 use temblor_patch::emit::gpu::{Layouts, Schedule, Way, candidates, post_kernel, speed_kernel};
 
@@ -24,7 +28,8 @@ use crate::faults::Lost;
 use crate::sys::{self, capability, shared_per_block};
 use apply::Pipeline;
 pub use bandwidth::pinned_bandwidth;
-use program::{Loaded, refused};
+pub(crate) use host::Ranges;
+use program::{Beside, Loaded, refused};
 use set::CudaSet;
 
 /// Schedules that are compiled at most to find one without spills.
@@ -58,6 +63,7 @@ pub(crate) struct Programs {
 pub(crate) struct CudaPatchKernel {
     context: Arc<CudaContext>,
     lost: Lost,
+    host: Ranges,
     programs: Arc<Programs>,
     name: String,
     schedule: Schedule,
@@ -79,7 +85,8 @@ pub(crate) fn kernel(
     let contract = options.contract;
     let load = |name: &str| -> Result<(Schedule, Loaded)> {
         let schedule = Schedule::parse(name).map_err(|e| refused(&e))?;
-        let loaded = Loaded::new(context, kernel, (name, &schedule), &layouts, contract, true)?;
+        let loaded =
+            Loaded::new(context, kernel, (name, &schedule), &layouts, contract, Beside::Set)?;
         Ok((schedule, loaded))
     };
     let (schedule, resident) = match &options.schedule {
@@ -106,7 +113,9 @@ pub(crate) fn kernel(
     let plain = |kernel: Option<Kernel>| -> Result<Option<Loaded>> {
         let schedule = Schedule::new(Way::Flat);
         kernel
-            .map(|k| Loaded::new(context, &k, ("flat", &schedule), &state, contract, false))
+            .map(|k| {
+                Loaded::new(context, &k, ("flat", &schedule), &state, contract, Beside::Nothing)
+            })
             .transpose()
     };
     let programs = Programs {
@@ -119,6 +128,7 @@ pub(crate) fn kernel(
     Ok(CudaPatchKernel {
         context: context.clone(),
         lost: device.lost.clone(),
+        host: device.host.clone(),
         programs: Arc::new(programs),
         name,
         schedule,
@@ -144,18 +154,19 @@ pub fn compile_ahead(
 ) -> Result<()> {
     let parsed = Schedule::parse(schedule).map_err(|e| refused(&e))?;
     let resident = Layouts::resident(kernel);
-    let program = program::print(kernel, &parsed, &resident, true)?;
+    let program = program::print(kernel, &parsed, &resident, Beside::Set)?;
     compile::cubin(&program.source, capability, contract)?;
     let state = Layouts { output: resident.input, ..resident };
     let points = [speed_kernel(kernel), post_kernel(kernel)];
     for point in points {
         if let Some(point) = point.map_err(|e| refused(&e))? {
-            let program = program::print(&point, &Schedule::new(Way::Flat), &state, false)?;
+            let program =
+                program::print(&point, &Schedule::new(Way::Flat), &state, Beside::Nothing)?;
             compile::cubin(&program.source, capability, contract)?;
         }
     }
     if chunks {
-        let program = program::print(kernel, &parsed, &Layouts::chunks(kernel), false)?;
+        let program = program::print(kernel, &parsed, &Layouts::chunks(kernel), Beside::Chunks)?;
         compile::cubin(&program.source, capability, contract)?;
     }
     Ok(())
@@ -224,9 +235,20 @@ impl PatchKernel for CudaPatchKernel {
         self.lost.check()?;
         apply::check(&self.programs.kernel, cells, inputs, outputs, speeds)?;
         let parameters = self.parameters.clone();
+        let reachable = self.host.hold(inputs.iter().copied())
+            && self.host.hold(outputs.iter().map(|chunk| &**chunk));
         let pipeline = self.pipeline()?;
-        let done = pipeline.apply(&parameters, cells, inputs, outputs, speeds);
+        let done = if reachable {
+            pipeline.fetch(&parameters, cells, inputs, outputs, speeds)
+        } else {
+            pipeline.apply(&parameters, cells, inputs, outputs, speeds)
+        };
         self.noted(done)
+    }
+
+    fn host_memory(&self, values: usize) -> Result<Box<dyn HostMemory>> {
+        self.lost.check()?;
+        Ok(Box::new(self.noted(host::Locked::new(&self.context, &self.host, values))?))
     }
 
     fn set_bytes(&self, patches: usize, states: usize, rates: usize) -> u64 {

@@ -54,17 +54,39 @@ pub(crate) struct Terms {
     pub(crate) count: i32,
 }
 
-/// Prints a program; `services` adds the kernels around it.
+/// Where chunks go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// To the device.
+    There,
+    /// To the host.
+    Back,
+}
+
+/// Kernels beside those of a patch kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// None.
+    Nothing,
+    /// Those of a set on the device.
+    Set,
+    /// Those that move chunks from and to the host.
+    Chunks,
+}
+
+/// Prints a program with the kernels beside it.
 pub(crate) fn print(
     kernel: &Kernel,
     schedule: &Schedule,
     layouts: &Layouts,
-    services: bool,
+    beside: Beside,
 ) -> Result<Program> {
     let mut program =
         gpu::emit(kernel, schedule, layouts, Dialect::Cuda).map_err(|e| refused(&e))?;
-    if services {
-        program.source.push_str(&service::source(&kernel.shape, layouts));
+    match beside {
+        Beside::Nothing => {}
+        Beside::Set => program.source.push_str(&service::source(&kernel.shape, layouts)),
+        Beside::Chunks => program.source.push_str(service::CHUNKS),
     }
     Ok(program)
 }
@@ -81,9 +103,9 @@ impl Loaded {
         (name, schedule): (&str, &Schedule),
         layouts: &Layouts,
         contract: bool,
-        services: bool,
+        beside: Beside,
     ) -> Result<Self> {
-        let program = print(kernel, schedule, layouts, services)?;
+        let program = print(kernel, schedule, layouts, beside)?;
         let cubin = compile::cubin(&program.source, capability(context)?, contract)?;
         let module = context
             .load_module(Ptx::from_binary(cubin.bytes))
@@ -104,7 +126,11 @@ impl Loaded {
             describe(context, &function, &entry, &mut report)?;
             entries.push((function, entry));
         }
-        let names: &[&str] = if services { &service::NAMES } else { &[] };
+        let names: &[&str] = match beside {
+            Beside::Nothing => &[],
+            Beside::Set => &service::NAMES,
+            Beside::Chunks => &service::MOVES,
+        };
         let services = names.iter().map(|name| function(name)).collect::<Result<_>>()?;
         Ok(Self { entries, services, scratch: program.scratch, report })
     }
@@ -196,6 +222,29 @@ impl Loaded {
         let arguments = [address(&state), address(&found), address(&values)];
         // SAFETY: signature of `find_fault` in the service text; the set owns both.
         unsafe { self.service(stream, 3, values, &arguments) }
+    }
+
+    /// Moves chunks of `len` values between the host and a buffer, there `pitch` values apart; `host` is
+    /// a table on the device of their addresses.
+    ///
+    /// # Safety
+    /// The table's addresses are those of so many chunks in memory that the device can reach and that
+    /// nobody else uses until the stream is done.
+    pub(crate) unsafe fn move_chunks(
+        &self,
+        stream: &CudaStream,
+        way: Way,
+        (host, device): (u64, u64),
+        chunks: usize,
+        [len, pitch]: [usize; 2],
+    ) -> Result<()> {
+        let int = |value: usize| i32::try_from(value).map_err(|_| too_many(value));
+        let (count, len, pitch) = (int(chunks)?, int(len)?, int(pitch)?);
+        let arguments =
+            [address(&host), address(&device), address(&count), address(&len), address(&pitch)];
+        let (function, shape) = (&self.services[way as usize], (service::THREADS, 0));
+        // SAFETY: signature of both in the service text; the places as promised by the caller.
+        unsafe { launch(stream, function, u64::from(service::MOVERS), shape, &arguments) }
     }
 
     /// Launches a service kernel with a thread per item.

@@ -1,7 +1,7 @@
 /* A stand-in for the CUDA driver that runs on the host: memory is host memory, streams are done as
- * they are queued, graphs are kept as lists and replayed. Of the kernels it plays two, so that the
+ * they are queued, graphs are kept as lists and replayed. Of the kernels it plays some, so that the
  * order of things can be seen: `record` writes its own count into every sample, `inject` prints the
- * first amplitude. All others do nothing. Between events a launch takes 1 ms. Faults: after STANDIN_FAULT_AFTER runs of `record` every call
+ * first amplitude. Those that move chunks are played too, and tell what they move. All others do nothing. Between events a launch takes 1 ms. Faults: after STANDIN_FAULT_AFTER runs of `record` every call
  * answers STANDIN_FAULT, and copies no longer arrive.
  * STANDIN_DEVICES devices, of which STANDIN_LOST_DEVICE cannot be opened.
  * It shows which calls are made with what, never what a device computes. */
@@ -70,6 +70,10 @@ int cuMemGetInfo_v2(size_t* f, size_t* t) { *f = *t = (size_t)8 << 30; return an
 int cuMemAlloc_v2(address* p, size_t n) { *p = (address)calloc(n, 1); return answer(); }
 int cuMemFree_v2(address p) { free((void*)p); return answer(); }
 int cuMemHostAlloc(void** p, size_t n, unsigned f) { *p = calloc(n, 1); return answer(); }
+int cuMemHostGetDevicePointer_v2(address* d, void* p, unsigned f) {
+  *d = getenv("STANDIN_FAR") ? (address)p + 8 : (address)p;
+  return answer();
+}
 int cuMemFreeHost(void* p) { free(p); return 0; }
 int cuMemcpyHtoDAsync_v2(address d, const void* s, size_t n, void* q) {
   if (!fault) memcpy((void*)d, s, n);
@@ -109,6 +113,18 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, void* f, int t,
 int cuLaunchKernel(function* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                    unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
   launch l = {f, {0}};
+  if (!strcmp(f->name, "gather_chunks") || !strcmp(f->name, "scatter_chunks")) {
+    double** host = *(double***)parameters[0];
+    double* device = *(double**)parameters[1];
+    int chunks = *(int*)parameters[2], len = *(int*)parameters[3], pitch = *(int*)parameters[4];
+    for (int k = 0; k < chunks; k++) {
+      double* here = device + (size_t)k * pitch;
+      if (f->name[0] == 'g') memcpy(here, host[k], 8 * len);
+      else memcpy(host[k], here, 8 * len);
+    }
+    printf("%s: %d of %d values, the last begins with %g\n", f->name, chunks, len,
+           host[chunks - 1][0]);
+  }
   if (!strcmp(f->name, "record")) {
     l.values[0] = *(int32_t*)parameters[0];
     for (int n = 1; n < 7; n++) l.values[n] = *(uint64_t*)parameters[n];
