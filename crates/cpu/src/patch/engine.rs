@@ -52,6 +52,11 @@ impl Engine {
         Self { least: least(&kernel), kernel, way }
     }
 
+    /// Whether the schedule means loops over all patches.
+    pub(crate) fn whole(&self) -> bool {
+        matches!(self.way, Way::Compiled { whole: true, .. })
+    }
+
     /// Patches per task.
     pub(crate) fn task(&self, patches: usize) -> usize {
         let threads = rayon::current_num_threads();

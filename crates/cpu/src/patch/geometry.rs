@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use temblor_patch::Shape;
 
+/// Bits of a double's exponent.
+const EXPONENT: u64 = 0x7ff << 52;
+
 /// Sizes of a patch, in values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Geometry {
@@ -48,6 +51,10 @@ impl Geometry {
     /// per voxel) into the interior.
     pub(crate) fn put(&self, from: &[f64], to: &mut [f64], unknowns: usize) {
         for (row, from) in self.rows().zip(from.chunks(self.cells[0] * self.width)) {
+            if unknowns == self.width {
+                to[row].copy_from_slice(from);
+                continue;
+            }
             let voxels = to[row].chunks_mut(self.width).zip(from.chunks(self.width));
             for (to, from) in voxels {
                 to[..unknowns].copy_from_slice(&from[..unknowns]);
@@ -65,6 +72,12 @@ impl Geometry {
     /// Adds `factor * rate` to the evolved unknowns of the interior.
     pub(crate) fn add(&self, factor: f64, rate: &[f64], to: &mut [f64], unknowns: usize) {
         for (row, rate) in self.rows().zip(rate.chunks(self.cells[0] * unknowns)) {
+            if unknowns == self.width {
+                for (to, rate) in to[row].iter_mut().zip(rate) {
+                    *to += factor * rate;
+                }
+                continue;
+            }
             for (to, rate) in to[row].chunks_mut(self.width).zip(rate.chunks(unknowns)) {
                 for (to, rate) in to.iter_mut().zip(rate) {
                     *to += factor * rate;
@@ -73,73 +86,65 @@ impl Geometry {
         }
     }
 
-    /// Visits the voxels of a slab, as places of their values: `along` on one axis, the interior on
-    /// the others; indices along the axis count the halo.
-    fn slab(&self, axis: usize, along: Range<usize>, mut visit: impl FnMut(Range<usize>)) {
-        let range = |other: usize| {
-            if other == axis {
-                along.clone()
-            } else {
-                self.halo[other]..self.halo[other] + self.cells[other]
-            }
-        };
-        for z in range(2) {
-            for y in range(1) {
-                let x = range(0);
-                let start = (z * self.strides[2] + y * self.strides[1] + x.start) * self.width;
-                visit(start..start + x.len() * self.width);
+    /// Values of a patch with its halo.
+    pub(crate) fn length(&self) -> usize {
+        (0..3).map(|axis| self.cells[axis] + 2 * self.halo[axis]).product::<usize>() * self.width
+    }
+
+    /// Whether a patch has at least as many voxels along every axis as its halo.
+    pub(crate) fn fills_halos(&self) -> bool {
+        (0..3).all(|axis| self.cells[axis] >= self.halo[axis])
+    }
+
+    /// Visits what fills a face's halo, row by row: places in the source, which is the patch behind
+    /// the face, or the patch itself where none is behind it, and where they go. Sources lie in the
+    /// interior of a patch that [`Geometry::fills_halos`], targets in the face's halo.
+    pub(crate) fn fill(
+        &self,
+        axis: usize,
+        side: usize,
+        behind: bool,
+        mut copy: impl FnMut(Range<usize>, usize),
+    ) {
+        let (halo, cells) = (self.halo[axis], self.cells[axis]);
+        let low = if side == 0 { 0 } else { halo + cells };
+        // Layers along x that come from layers side by side are one row.
+        let deep = if axis == 0 && behind { halo.max(1) } else { 1 };
+        for layer in (low..low + halo).step_by(deep) {
+            let source = match (behind, side) {
+                (true, 0) => layer + cells,
+                (true, _) => layer - cells,
+                (false, 0) => halo,
+                (false, _) => halo + cells - 1,
+            };
+            let range = |other: usize| {
+                if other == axis {
+                    layer..layer + deep
+                } else {
+                    self.halo[other]..self.halo[other] + self.cells[other]
+                }
+            };
+            let x = range(0);
+            for z in range(2) {
+                for y in range(1) {
+                    let to = z * self.strides[2] + y * self.strides[1] + x.start;
+                    let from = to + source * self.strides[axis] - layer * self.strides[axis];
+                    let row = from * self.width..(from + x.len()) * self.width;
+                    copy(row, to * self.width);
+                }
             }
         }
-    }
-
-    /// What a neighbour sees of this patch behind its own face: the `side` of the neighbour.
-    pub(crate) fn face(&self, values: &[f64], axis: usize, side: usize) -> Vec<f64> {
-        let (halo, cells) = (self.halo[axis], self.cells[axis]);
-        // Behind a low face lie the neighbour's last voxels, and its first behind a high face. A
-        // patch thinner than its halo has no more to give than its own halo holds.
-        let start = if side == 0 { cells } else { halo };
-        let mut face = Vec::new();
-        self.slab(axis, start..start + halo, |row| face.extend_from_slice(&values[row]));
-        face
-    }
-
-    /// The outermost voxels at a face, repeated over the halo.
-    pub(crate) fn edge(&self, values: &[f64], axis: usize, side: usize) -> Vec<f64> {
-        let (halo, cells) = (self.halo[axis], self.cells[axis]);
-        let from = if side == 0 { halo } else { halo + cells - 1 };
-        let to = if side == 0 { 0 } else { halo + cells };
-        let shift = |row: usize, index: usize| {
-            row + from * self.strides[axis] * self.width - index * self.strides[axis] * self.width
-        };
-        let mut edge = Vec::new();
-        self.slab(axis, to..to + halo, |row| {
-            for start in row.step_by(self.width) {
-                let index = start / self.width / self.strides[axis] % (cells + 2 * halo);
-                let place = shift(start, index);
-                edge.extend_from_slice(&values[place..place + self.width]);
-            }
-        });
-        edge
-    }
-
-    /// Writes a face's halo; nothing where there is nothing to write.
-    pub(crate) fn fill(&self, face: &[f64], patch: &mut [f64], axis: usize, side: usize) {
-        if face.is_empty() {
-            return;
-        }
-        let start = if side == 0 { 0 } else { self.halo[axis] + self.cells[axis] };
-        let mut rest = face;
-        self.slab(axis, start..start + self.halo[axis], |row| {
-            let (now, later) = rest.split_at(row.len());
-            patch[row].copy_from_slice(now);
-            rest = later;
-        });
     }
 
     /// First value of the interior that is not finite: voxel, unknown, value.
     pub(crate) fn fault(&self, values: &[f64]) -> Option<([u16; 3], u16, f64)> {
         let short = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
         for (number, row) in self.rows().enumerate() {
+            // Without a branch per value: an exponent of ones is what is not finite.
+            let odd = |value: &f64| u64::from(value.to_bits() & EXPONENT == EXPONENT);
+            if values[row.clone()].iter().fold(0, |any, value| any | odd(value)) == 0 {
+                continue;
+            }
             let found = values[row].iter().enumerate().find(|(_, value)| !value.is_finite());
             if let Some((place, &value)) = found {
                 let voxel = [place / self.width, number % self.cells[1], number / self.cells[1]];

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use temblor_backend::{Cell, Error, PatchKernel, PatchReport, PatchSet, Result};
 use temblor_patch::emit::gpu::{post_kernel, speed_kernel};
+use temblor_patch::graph::Leaf;
+use temblor_patch::kernel::{OUTPUT, Write};
 use temblor_patch::{Kernel, Output};
 
 use super::batch::Cells;
@@ -51,6 +53,30 @@ impl CpuKernel {
         kernel.shape.output = Output::Step;
         Ok(Some(Arc::new((self.maker)(kernel)?)))
     }
+}
+
+/// Whether the maximum that a kernel computes is the largest eigenvalue of the state that it writes:
+/// whether the eigenvalue's own kernel, given what is written, is the same value of the graph.
+fn gives_speed(kernel: &Kernel, speed: &Kernel) -> bool {
+    let ([stage], [own]) = (kernel.stages.as_slice(), speed.stages.as_slice()) else {
+        return false;
+    };
+    let (Some(maximum), Some(wanted)) = (stage.maximum, own.maximum) else { return false };
+    let mut graph = kernel.graph.clone();
+    let mut same = (stage.low, stage.high) == (own.low, own.high);
+    let values = graph.graft(&speed.graph, &[wanted], |graph, leaf| match leaf {
+        Leaf::Load { unknown, .. } => {
+            let written = |write: &&Write| write.block == OUTPUT && write.unknown == unknown;
+            stage.writes.iter().find(written).map_or_else(|| graph.leaf(leaf), |write| write.value)
+        }
+        // The state is that of a later time.
+        Leaf::Time | Leaf::TimeStep => {
+            same = false;
+            graph.leaf(leaf)
+        }
+        other => graph.leaf(other),
+    });
+    same && values == [maximum]
 }
 
 pub(crate) fn invalid(what: String, remedy: &str) -> Error {
@@ -124,11 +150,11 @@ impl PatchKernel for CpuKernel {
 
     fn patches(&self, cells: &[Cell], states: usize, rates: usize) -> Result<Box<dyn PatchSet>> {
         let bytes = self.set_bytes(cells.len(), states, rates);
-        let engines = Engines {
-            main: self.engine.clone(),
-            post: self.companion(post_kernel)?,
-            speed: self.companion(speed_kernel)?,
-        };
+        let speed = self.companion(speed_kernel)?;
+        let main = self.engine.clone();
+        let gives_speed =
+            speed.as_ref().is_some_and(|speed| gives_speed(&main.kernel, &speed.kernel));
+        let engines = Engines { main, post: self.companion(post_kernel)?, speed, gives_speed };
         let set = CpuSet::new(engines, self.parameters.clone(), cells, states, rates, bytes)?;
         Ok(Box::new(set))
     }

@@ -10,6 +10,8 @@ mod compiler;
 mod engine;
 mod geometry;
 mod kernel;
+mod memory;
+mod room;
 mod set;
 mod sys;
 

@@ -10,6 +10,8 @@ use super::batch::Cells;
 use super::engine::Engine;
 use super::geometry::Geometry;
 use super::kernel::invalid;
+use super::memory;
+use super::room::{Room, Rooms};
 use crate::memory::available_memory;
 
 /// Kernels that a set runs.
@@ -21,6 +23,8 @@ pub(crate) struct Engines {
     pub(crate) post: Option<Arc<Engine>>,
     /// Largest eigenvalue of a state.
     pub(crate) speed: Option<Arc<Engine>>,
+    /// Whether `main` finds the largest eigenvalue of the state that it writes.
+    pub(crate) gives_speed: bool,
 }
 
 pub(crate) struct CpuSet {
@@ -32,6 +36,9 @@ pub(crate) struct CpuSet {
     states: Vec<Vec<f64>>,
     rates: Vec<Vec<f64>>,
     neighbours: Vec<[[Beyond; 2]; 3]>,
+    /// Largest eigenvalue of a state, where the kernel that wrote it found it.
+    speeds: Vec<Option<f64>>,
+    rooms: Rooms,
 }
 
 impl CpuSet {
@@ -58,6 +65,8 @@ impl CpuSet {
             states: vec![vec![0.0; cells.len() * shape.input_len()]; states],
             rates: vec![vec![0.0; cells.len() * rate]; rates],
             neighbours: vec![[[Beyond::Fixed; 2]; 3]; cells.len()],
+            speeds: vec![None; states],
+            rooms: Rooms::default(),
         })
     }
 
@@ -73,28 +82,39 @@ impl CpuSet {
         self.shape.voxels() * usize::from(self.shape.unknowns)
     }
 
-    /// Runs a kernel that gives states into the interior of `to`: its first `unknowns` values per
-    /// voxel.
-    fn step(&self, engine: &Engine, from: &[f64], to: &mut [f64], unknowns: usize) -> Result<()> {
-        let length = self.shape.input_len();
+    /// Runs a kernel that gives states into the interior of `to`, its first `unknowns` values per
+    /// voxel; from `to` itself where `from` is none. The largest eigenvalue.
+    fn step(
+        &self,
+        engine: &Engine,
+        from: Option<&[f64]>,
+        to: &mut [f64],
+        unknowns: usize,
+    ) -> Result<f64> {
+        let (length, output) = (self.shape.input_len(), engine.kernel.shape.output_len());
         let task = engine.task(self.cells.len());
-        let output = engine.kernel.shape.output_len();
-        to.par_chunks_mut(task * length)
-            .zip(from.par_chunks(task * length))
-            .enumerate()
-            .try_for_each(|(number, (to, from))| {
-                let inputs: Vec<&[f64]> = from.chunks(length).collect();
-                let mut results = vec![0.0; inputs.len() * output];
-                let mut outputs: Vec<&mut [f64]> = results.chunks_mut(output).collect();
-                let mut speeds = vec![0.0; inputs.len()];
-                let first = number * task;
-                let (parameters, cells) = (&self.parameters, &self.cells);
-                engine.run_task(parameters, cells, first, &inputs, &mut outputs, &mut speeds)?;
-                for (to, result) in to.chunks_mut(length).zip(results.chunks(output)) {
-                    self.geometry.put(result, to, unknowns);
+        let group = Room::patches(engine, task);
+        let step = |first: usize, to: &mut [f64]| {
+            self.rooms.with(|room| {
+                let mut speed = f64::NEG_INFINITY;
+                for (number, to) in to.chunks_mut(group * length).enumerate() {
+                    let first = first + number * group;
+                    let own = |from: &'_ [f64]| first * length..first * length + from.len();
+                    let from = from.map_or(&*to, |from| &from[own(to)]);
+                    let (results, largest) =
+                        room.run(engine, &self.parameters, &self.cells, first, from)?;
+                    speed = speed.max(largest);
+                    for (to, result) in to.chunks_mut(length).zip(results.chunks(output)) {
+                        self.geometry.put(result, to, unknowns);
+                    }
                 }
-                Ok(())
+                Ok(speed)
             })
+        };
+        to.par_chunks_mut(task * length)
+            .enumerate()
+            .map(|(number, to)| step(number * task, to))
+            .try_reduce(|| f64::NEG_INFINITY, |a, b| Ok(a.max(b)))
     }
 }
 
@@ -117,6 +137,7 @@ impl PatchSet for CpuSet {
         let (state, patch, length) =
             (self.state(state)?, self.patch(patch)?, self.shape.input_len());
         lengths(values.len(), length)?;
+        self.speeds[state] = None;
         self.states[state][patch * length..][..length].copy_from_slice(values);
         Ok(())
     }
@@ -136,6 +157,12 @@ impl PatchSet for CpuSet {
                 &format!("give those of all {}", self.cells.len()),
             ));
         }
+        if !self.geometry.fills_halos() {
+            return Err(invalid(
+                format!("patches of {} cells, thinner than their halo", self.shape.cells),
+                &format!("take at least {} cells", self.shape.halo),
+            ));
+        }
         for beyond in neighbours.iter().flatten().flatten() {
             if let Beyond::Patch(patch) = beyond {
                 self.patch(*patch)?;
@@ -147,32 +174,8 @@ impl PatchSet for CpuSet {
 
     fn exchange(&mut self, state: usize) -> Result<()> {
         let state = self.state(state)?;
-        let (length, geometry, neighbours) =
-            (self.shape.input_len(), &self.geometry, &self.neighbours);
-        // Faces are taken before any is given: a patch's halo comes from others' interiors.
-        for axis in 0..usize::from(self.shape.dimensions) {
-            let values = &self.states[state];
-            let taken: Vec<[Vec<f64>; 2]> = neighbours
-                .par_iter()
-                .enumerate()
-                .map(|(own, beyond)| {
-                    [0, 1].map(|side| match beyond[axis][side] {
-                        Beyond::Patch(patch) => {
-                            geometry.face(&values[patch * length..][..length], axis, side)
-                        }
-                        Beyond::Outflow => {
-                            geometry.edge(&values[own * length..][..length], axis, side)
-                        }
-                        Beyond::Fixed => Vec::new(),
-                    })
-                })
-                .collect();
-            self.states[state].par_chunks_mut(length).zip(&taken).for_each(|(patch, faces)| {
-                for (side, face) in faces.iter().enumerate() {
-                    geometry.fill(face, patch, axis, side);
-                }
-            });
-        }
+        let axes = usize::from(self.shape.dimensions);
+        memory::exchange(&mut self.states[state], &self.geometry, axes, &self.neighbours);
         Ok(())
     }
 
@@ -196,9 +199,10 @@ impl PatchSet for CpuSet {
                 }
                 let mut to = std::mem::take(&mut self.states[into]);
                 let width = self.shape.width();
-                let done = self.step(&engines.main, &self.states[state], &mut to, width);
+                let done = self.step(&engines.main, Some(&self.states[state]), &mut to, width);
                 self.states[into] = to;
-                done
+                self.speeds[into] = engines.gives_speed.then_some(done?);
+                Ok(())
             }
             Output::Rate => {
                 let into = place("rate", into, self.rates.len())?;
@@ -223,6 +227,7 @@ impl PatchSet for CpuSet {
         let (length, rate_len, unknowns) =
             (self.shape.input_len(), self.rate_len(), usize::from(self.shape.unknowns));
         let mut to = std::mem::take(&mut self.states[into]);
+        self.speeds[into] = None;
         let own = into == base;
         let (geometry, rates, states) = (&self.geometry, &self.rates, &self.states);
         to.par_chunks_mut(length).enumerate().for_each(|(patch, to)| {
@@ -242,38 +247,42 @@ impl PatchSet for CpuSet {
         let state = self.state(state)?;
         let Some(engine) = self.engines.post.clone() else { return Ok(()) };
         let mut to = std::mem::take(&mut self.states[state]);
-        // The kernel reads and writes the same voxels, so it gets a copy to read.
-        let from = to.clone();
-        let done = self.step(&engine, &from, &mut to, usize::from(self.shape.unknowns));
+        let done = self.step(&engine, None, &mut to, usize::from(self.shape.unknowns));
         self.states[state] = to;
-        done
+        self.speeds[state] = None;
+        done.map(|_| ())
     }
 
     fn speed(&mut self, state: usize) -> Result<f64> {
         let state = self.state(state)?;
+        if let Some(speed) = self.speeds[state] {
+            return Ok(speed);
+        }
         let Some(engine) = &self.engines.speed else {
             return Err(invalid(
                 format!("{} has no eigenvalue", engine_physics(&self.engines)),
                 "add `eigenvalue` to the physics, or give the time step",
             ));
         };
-        let inputs: Vec<&[f64]> = self.states[state].chunks(self.shape.input_len()).collect();
-        let output = engine.kernel.shape.output_len();
-        let task = engine.task(inputs.len());
-        let speeds: Result<Vec<f64>> = inputs
-            .par_chunks(task)
-            .enumerate()
-            .map(|(number, inputs)| {
-                let mut unused = vec![0.0; inputs.len() * output];
-                let mut outputs: Vec<&mut [f64]> = unused.chunks_mut(output).collect();
-                let mut speeds = vec![0.0; inputs.len()];
-                let (parameters, cells) = (&self.parameters, &self.cells);
-                let first = number * task;
-                engine.run_task(parameters, cells, first, inputs, &mut outputs, &mut speeds)?;
-                Ok(speeds.into_iter().fold(f64::NEG_INFINITY, f64::max))
+        let length = self.shape.input_len();
+        let task = engine.task(self.cells.len());
+        let group = Room::patches(engine, task);
+        let largest = |first: usize, patches: &[f64]| {
+            self.rooms.with(|room| {
+                let mut speed = f64::NEG_INFINITY;
+                for (number, from) in patches.chunks(group * length).enumerate() {
+                    let first = first + number * group;
+                    let found = room.run(engine, &self.parameters, &self.cells, first, from)?;
+                    speed = speed.max(found.1);
+                }
+                Ok(speed)
             })
-            .collect();
-        Ok(speeds?.into_iter().fold(f64::NEG_INFINITY, f64::max))
+        };
+        self.states[state]
+            .par_chunks(task * length)
+            .enumerate()
+            .map(|(number, patches)| largest(number * task, patches))
+            .try_reduce(|| f64::NEG_INFINITY, |a, b| Ok(a.max(b)))
     }
 
     fn fault(&mut self, state: usize) -> Result<Option<PatchFault>> {
