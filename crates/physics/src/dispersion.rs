@@ -3,6 +3,10 @@
 //! A plane wave of wave number k obeys `sin(w dt / 2) = (c dt / 2) sqrt(sum_i -S(k_i h_i) / h_i^2)`
 //! with the operator's symbol `S(x) = w_0 + 2 sum_r w_r cos(r x)`, which is near `-x^2` (Alford et
 //! al. 1974, Geophysics 39, 834-842). Space errors slow waves down, time errors speed them up.
+//!
+//! Of space alone and at equal spacing no direction is worse than an axis: with direction cosines `n_i`
+//! the squared phase velocity is the mean, with weights `n_i^2`, of those along an axis for
+//! phases `k h |n_i| <= k h`.
 
 use std::f64::consts::PI;
 
@@ -35,6 +39,19 @@ pub fn velocity_ratio(
     wavelength: f64,
 ) -> f64 {
     let weights = operator.second_derivative();
+    velocity_ratio_of(grid, &weights, dt, wave_speed, direction, wavelength)
+}
+
+/// As [`velocity_ratio`], from the weights.
+#[must_use]
+pub fn velocity_ratio_of(
+    grid: &Grid,
+    weights: &[f64],
+    dt: f64,
+    wave_speed: f64,
+    direction: [f64; 3],
+    wavelength: f64,
+) -> f64 {
     let active = |axis: crate::Axis| axis.index();
     let length = grid.active_axes().map(active).map(|a| direction[a].powi(2)).sum::<f64>().sqrt();
     let k = 2.0 * PI / wavelength;
@@ -43,7 +60,7 @@ pub fn velocity_ratio(
         .map(active)
         .map(|a| {
             let h = grid.spacing[a];
-            -symbol_of(&weights, k * direction[a] / length * h) / (h * h)
+            -symbol_of(weights, k * direction[a] / length * h) / (h * h)
         })
         .sum();
     let numerical = square.sqrt();
@@ -63,6 +80,7 @@ pub fn largest_error(
     wave_speed: f64,
     wavelength: f64,
 ) -> f64 {
+    let weights = operator.second_derivative();
     // Extrema lie along axes and diagonals; a quarter or an octant in steps of 7.5 degrees has both.
     const STEPS: u32 = 12;
     let angle = |n: u32| 0.5 * PI * f64::from(n) / f64::from(STEPS);
@@ -72,9 +90,132 @@ pub fn largest_error(
         for azimuth in 0..=azimuths {
             let (sin, cos) = angle(dip).sin_cos();
             let direction = [sin * angle(azimuth).cos(), sin * angle(azimuth).sin(), cos];
-            let ratio = velocity_ratio(grid, operator, dt, wave_speed, direction, wavelength);
-            // An unstable scheme has the largest error there is.
-            worst = worst.max(if ratio.is_nan() { f64::INFINITY } else { (ratio - 1.0).abs() });
+            let ratio = velocity_ratio_of(grid, &weights, dt, wave_speed, direction, wavelength);
+            worst = worst.max(error_of(ratio));
+        }
+    }
+    worst
+}
+
+/// |ratio - 1|; an unstable scheme has the largest error there is.
+fn error_of(ratio: f64) -> f64 {
+    if ratio.is_nan() { f64::INFINITY } else { (ratio - 1.0).abs() }
+}
+
+/// Unit vectors (x, y, z) whose squares are no permutations of one another, from an axis to the
+/// diagonal: what differs among directions of cubes. 2-D lies in x and z.
+#[must_use]
+pub fn directions(dimensions: usize, parts: usize) -> Vec<[f64; 3]> {
+    let mut all = Vec::new();
+    for x in (0..=parts).rev() {
+        for z in (0..=parts - x).rev() {
+            let y = parts - x - z;
+            let ordered = x >= z && z >= y;
+            if ordered && !(dimensions == 1 && z > 0 || dimensions == 2 && y > 0) {
+                let length = ((x * x + y * y + z * z) as f64).sqrt();
+                all.push([x, y, z].map(|n| n as f64 / length));
+            }
+        }
+    }
+    all
+}
+
+/// Whether leapfrog has a step that is stable: -S is positive at all angles but zero.
+#[must_use]
+pub fn is_elliptic(weights: &[f64]) -> bool {
+    (1..=720).all(|n| symbol_of(weights, PI * f64::from(n) / 720.0) < 0.0)
+}
+
+/// Largest |phase velocity / wave speed - 1| over directions at `points` cells per wavelength, for
+/// weights on cubes at Courant number `courant`, zero for space alone.
+#[must_use]
+pub fn error_at(weights: &[f64], courant: f64, dimensions: usize, points: f64) -> f64 {
+    let grid = Grid {
+        shape: [2, if dimensions == 3 { 2 } else { 1 }, 2],
+        spacing: [1.0; 3],
+        origin: [0.0; 3],
+    };
+    directions(if courant > 0.0 { dimensions } else { 1 }, 12)
+        .into_iter()
+        .map(|direction| {
+            error_of(velocity_ratio_of(&grid, weights, courant, 1.0, direction, points))
+        })
+        .fold(0.0, f64::max)
+}
+
+/// Largest error of [`error_at`] over all wavelengths of `points` cells and more.
+#[must_use]
+pub fn error_from(weights: &[f64], courant: f64, dimensions: usize, points: f64) -> f64 {
+    const SAMPLES: u32 = 500;
+    (1..=SAMPLES)
+        .map(|n| error_at(weights, courant, dimensions, points * f64::from(SAMPLES) / f64::from(n)))
+        .fold(0.0, f64::max)
+}
+
+/// Fewest cells per wavelength from which on the error of [`error_at`] stays within `tolerance`;
+/// `None` if that takes more than a thousand.
+#[must_use]
+pub fn points_for(weights: &[f64], courant: f64, dimensions: usize, tolerance: f64) -> Option<f64> {
+    // From long waves to short ones: the first miss bounds the band.
+    let good = |points: f64| error_at(weights, courant, dimensions, points) <= tolerance;
+    let mut points = 1000.0;
+    if !good(points) {
+        return None;
+    }
+    loop {
+        let shorter = points / 1.01;
+        if shorter < 2.0 {
+            return Some(2.0);
+        }
+        if !good(shorter) {
+            let (mut bad, mut fine) = (shorter, points);
+            for _ in 0..20 {
+                let middle = 0.5 * (bad + fine);
+                *(if good(middle) { &mut fine } else { &mut bad }) = middle;
+            }
+            return Some(fine);
+        }
+        points = shorter;
+    }
+}
+
+/// Largest error over directions, wave speeds from `vmin` to `vmax`, m/s, and frequencies up to
+/// `hz`, for steps of `dt`, s; zero for space alone.
+#[must_use]
+pub fn error_in_band(
+    grid: &Grid,
+    weights: &[f64],
+    dt: f64,
+    [vmin, vmax]: [f64; 2],
+    hz: f64,
+) -> f64 {
+    const FREQUENCIES: u32 = 48;
+    // Axes with different spacings are not alike: all permutations count.
+    let mut all = Vec::new();
+    for d in directions(grid.dimensions(), 4).into_iter().chain([[1.0; 3]]) {
+        for [a, b, c] in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let mut direction = [d[a], d[b], d[c]];
+            if !grid.active(crate::Axis::Y) {
+                direction[1] = 0.0;
+            }
+            if direction.iter().any(|&c| c > 0.0) && !all.contains(&direction) {
+                all.push(direction);
+            }
+        }
+    }
+    let speeds = if vmax > vmin {
+        vec![vmin, vmin.powf(0.75) * vmax.powf(0.25), (vmin * vmax).sqrt(), vmax]
+    } else {
+        vec![vmin]
+    };
+    let mut worst = 0.0_f64;
+    for speed in speeds {
+        for n in 1..=FREQUENCIES {
+            let wavelength = speed / hz * f64::from(FREQUENCIES) / f64::from(n);
+            for &direction in &all {
+                let ratio = velocity_ratio_of(grid, weights, dt, speed, direction, wavelength);
+                worst = worst.max(error_of(ratio));
+            }
         }
     }
     worst
@@ -195,6 +336,48 @@ mod tests {
             let ratio = velocity_ratio(&cube(), &operator, courant, 1.0, direction, cells);
             let error = 100.0 * (ratio - 1.0);
             assert!((error - percent).abs() < 0.012, "{courant} {cells} {direction:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn operators_meet_the_errors_and_resolutions_of_the_audit() {
+        use crate::{Criterion, Fit};
+        let direct = |order| Operator::Direct { order }.second_derivative();
+        let fitted = |radius, criterion| {
+            Operator::Fitted(Fit::of_space(radius, criterion, 8.0)).second_derivative()
+        };
+        // Largest errors for 8 and 4 cells and more, cells for 0.1 %, of an independent program.
+        let table =
+            [(2, 2.5e-2, 1.0e-1, 40.5), (4, 2.0e-3, 2.8e-2, 9.6), (8, 2.0e-5, 3.4e-3, 4.75)];
+        for (order, eight, four, cells) in table {
+            let weights = direct(order);
+            let near = |got: f64, want: f64| (got / want - 1.0).abs() < 0.04;
+            assert!(near(error_from(&weights, 0.0, 3, 8.0), eight), "order {order}");
+            assert!(near(error_from(&weights, 0.0, 3, 4.0), four), "order {order}");
+            assert!(near(points_for(&weights, 0.0, 3, 1e-3).unwrap(), cells), "order {order}");
+        }
+        // Fitted there by another criterion, the symbol's absolute error: 4.3e-4 for radius 2, 1.1e-5 to
+        // 1.5e-5 for radius 3. By the phase velocity itself they cannot be worse.
+        let (two, three) = (fitted(2, Criterion::Minimax), fitted(3, Criterion::Minimax));
+        let (two, three) = (error_from(&two, 0.0, 3, 8.0), error_from(&three, 0.0, 3, 8.0));
+        assert!(two < 4.3e-4 && three < 1.1e-5, "{two:e} {three:e}");
+        // Radius 3 fitted is better than radius 4 by powers.
+        assert!(three < error_from(&direct(8), 0.0, 3, 8.0));
+    }
+
+    #[test]
+    fn of_space_alone_no_direction_of_cubes_is_worse_than_an_axis() {
+        let fit = crate::Fit::of_space(3, crate::Criterion::Minimax, 5.0);
+        for operator in [Operator::Fitted(fit), Operator::Implicit { radius: 3 }] {
+            let weights = operator.second_derivative();
+            let axis = error_from(&weights, 0.0, 1, 5.0);
+            for direction in directions(3, 12) {
+                for n in 1..=100 {
+                    let points = 5.0 * 100.0 / f64::from(n);
+                    let ratio = velocity_ratio_of(&cube(), &weights, 0.0, 1.0, direction, points);
+                    assert!((ratio - 1.0).abs() <= axis * (1.0 + 1e-4), "{direction:?} {points}");
+                }
+            }
         }
     }
 

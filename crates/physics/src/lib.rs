@@ -9,13 +9,17 @@ pub mod cfl;
 pub mod cpml;
 pub mod dispersion;
 pub mod error;
+mod exchange;
+pub mod fit;
 pub mod greens;
 pub mod grid;
+pub mod implicit;
 pub mod interpolate;
 pub mod kaiser;
 pub mod lattice;
 pub mod layers;
 pub mod minimod;
+pub mod operator;
 pub mod points;
 pub mod problem;
 pub mod resample;
@@ -28,9 +32,10 @@ pub use boundary::{Boundaries, Boundary, Cpml, Minimod};
 pub use error::{Error, Result};
 pub use grid::{Axis, Face, Grid};
 pub use interpolate::{receiver_weights, source_weights};
+pub use operator::{Criterion, Fit, Operator, Real, TimeFit};
 pub use points::{AxisWeights, PointWeights};
 pub use problem::{
-    Arithmetic, BoundaryKind, Equation, Operator, ProblemClass, WaveProblem, WaveProblemBuilder,
+    Arithmetic, BoundaryKind, Equation, ProblemClass, WaveProblem, WaveProblemBuilder,
 };
 pub use resample::{Resampler, sample_count};
 pub use wavelet::Wavelet;

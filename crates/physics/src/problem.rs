@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Axis, Boundaries, Boundary, Error, Face, Grid, Result};
+use crate::{Axis, Boundaries, Boundary, Error, Face, Grid, Operator, Result};
 
 /// Which equation is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -11,44 +11,6 @@ use crate::{Axis, Boundaries, Boundary, Error, Face, Grid, Result};
 pub enum Equation {
     /// Isotropic acoustics at constant density: `(1/c^2) p_tt = lap p + s`.
     AcousticIso,
-}
-
-/// How space derivatives are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Operator {
-    /// Central differences of this (even) order, weights by Fornberg (1988).
-    Direct {
-        /// Formal order of accuracy, 2 to 16.
-        order: usize,
-    },
-}
-
-impl Operator {
-    /// Nodes on either side of the centre.
-    #[must_use]
-    pub const fn radius(&self) -> usize {
-        match self {
-            Self::Direct { order } => *order / 2,
-        }
-    }
-
-    /// Weights of the second derivative for unit spacing, centre first; length radius + 1.
-    #[must_use]
-    pub fn second_derivative(&self) -> Vec<f64> {
-        match self {
-            Self::Direct { order } => crate::weights::second_derivative(*order),
-        }
-    }
-
-    /// Weights of the first derivative for unit spacing at +r; antisymmetric; length radius + 1.
-    #[must_use]
-    pub fn first_derivative(&self) -> Vec<f64> {
-        match self {
-            Self::Direct { order } => crate::weights::first_derivative(*order),
-        }
-    }
 }
 
 /// How wavefields are stored and computed with.
@@ -220,16 +182,13 @@ impl WaveProblemBuilder {
     /// [`Boundary::Zero`].
     ///
     /// # Errors
-    /// If the order is not even and in 2..=16, dt is not positive, layers do not fit the grid, a
+    /// If [`Operator::check`] refuses the operator, dt is not positive, layers do not fit the grid, a
     /// layer's parameters are out of range, or C-PML and Minimod's layer are mixed.
     pub fn build(mut self) -> Result<WaveProblem> {
         let problem = &mut self.problem;
         // Again, since the grid's fields are public.
         Grid::new(problem.grid.shape, problem.grid.spacing, problem.grid.origin)?;
-        let Operator::Direct { order } = problem.operator;
-        if !(2..=16).contains(&order) || order % 2 != 0 {
-            return Err(Error::invalid("operator order", order, "use an even order from 2 to 16"));
-        }
+        problem.operator.check()?;
         if !(problem.dt.is_finite() && problem.dt > 0.0) {
             return Err(Error::invalid("time step dt", problem.dt, "give a positive time in s"));
         }
