@@ -6,7 +6,7 @@
 //! demanding kind of face, and size.
 
 use serde::{Deserialize, Serialize};
-use temblor_physics::{BoundaryKind, Operator, WaveProblem};
+use temblor_physics::{BoundaryKind, WaveProblem};
 
 use crate::{DeviceInfo, Error, Parameters, Result};
 
@@ -38,11 +38,16 @@ impl Faces {
     }
 }
 
+/// What tables call the order: twice the radius. Rates depend on the radius and not on the weights.
+fn order_of(problem: &WaveProblem) -> usize {
+    2 * problem.operator.radius()
+}
+
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TuningEntry {
-    /// Order of the direct operator.
+    /// Twice the operator's radius: the order of central differences.
     pub order: usize,
     /// 2 or 3.
     pub dimensions: usize,
@@ -87,7 +92,7 @@ impl TuningTable {
     /// The row for a problem on a device.
     #[must_use]
     pub fn lookup(&self, device: &DeviceInfo, problem: &WaveProblem) -> Option<&TuningEntry> {
-        let Operator::Direct { order } = problem.operator else { return None };
+        let order = order_of(problem);
         if !self.devices.contains(&device.name) {
             return None;
         }
@@ -209,7 +214,7 @@ impl TuneCache {
     /// What was measured for the class of `problem` on `device`.
     #[must_use]
     pub fn lookup(&self, device: &DeviceInfo, kernels: &str, problem: &WaveProblem) -> Cached<'_> {
-        let Operator::Direct { order } = problem.operator else { return Cached::None };
+        let order = order_of(problem);
         let (faces, shape_class) = (Faces::of(problem), problem.class().shape_class);
         let same = |e: &&Measurement| {
             e.backend == device.backend

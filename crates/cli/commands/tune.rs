@@ -12,7 +12,7 @@ use temblor_backend::tuning::{Cached, Candidate as Kept, Faces, Measurement};
 use temblor_backend::{Backend, Parameters};
 use temblor_bench::results::{median, spread};
 use temblor_bench::search::{Candidate, Found, Space, Tried, search};
-use temblor_physics::{Operator, WaveProblem};
+use temblor_physics::WaveProblem;
 
 use crate::exit::Failure;
 use crate::preflight::name_of;
@@ -88,9 +88,8 @@ pub fn run(args: &TuneArgs, quiet: bool) -> anyhow::Result<()> {
     let problem = &job.survey.problem;
     let backend = backends::open_for(&args.backend, problem)?;
     let device = backend.device();
-    let Operator::Direct { order } = problem.operator else {
-        return Err(Failure::Unsupported("only direct operators are tuned".into()).into());
-    };
+    // Rates depend on the radius and not on the weights.
+    let order = 2 * problem.operator.radius();
     let [nx, ny, nz] = problem.grid.shape;
     println!("{} on {} ({})", device.backend, device.name, device.arch);
     println!("{nx} x {ny} x {nz} nodes with layers, order {order}");

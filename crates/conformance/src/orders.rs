@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use temblor_backend::{Backend, Error};
-use temblor_physics::{Operator, WaveProblem};
+use temblor_physics::WaveProblem;
 
 use crate::unsupported::{ONLY_ORDERS, OnlyOrders};
 use crate::{CheckError, Outcome};
@@ -41,7 +41,8 @@ impl<'a> Orders<'a> {
         backend: &dyn Backend,
         problem: &WaveProblem,
     ) -> Result<bool, CheckError> {
-        let Operator::Direct { order } = problem.operator else { return Ok(true) };
+        // A kernel is chosen by radius; what the weights are is data.
+        let order = 2 * problem.operator.radius();
         let listed = backend.variants(problem)?.iter().any(|v| v.name == self.variant);
         let expected = self.row.is_none_or(|row| row.orders.contains(&order));
         if listed && !expected {

@@ -2,7 +2,7 @@
 
 use cudarc::driver::{CudaContext, CudaStream};
 use temblor_backend::Result;
-use temblor_physics::{Axis, BoundaryKind, Grid, Operator, WaveProblem, cpml, minimod};
+use temblor_physics::{Axis, BoundaryKind, Grid, WaveProblem, cpml, minimod};
 
 use crate::arguments::{TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorStep};
 use crate::layer_tiles::{LayerTiles, padded_points};
@@ -399,7 +399,6 @@ pub(crate) fn whole_step(problem: &WaveProblem, layout: &Layout) -> TemblorStep 
         stride_y: long(layout.stride_y()),
         ..Default::default()
     };
-    let Operator::Direct { .. } = problem.operator else { return step };
     let second = problem.operator.second_derivative();
     let first = problem.operator.first_derivative();
     let axes: Vec<_> = problem.grid.active_axes().collect();

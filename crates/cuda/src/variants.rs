@@ -1,7 +1,7 @@
 //! The kernel families, and which of them solve a problem on a device.
 
 use temblor_backend::{Error, Result, Variant};
-use temblor_physics::{Arithmetic, Axis, Equation, Operator, WaveProblem};
+use temblor_physics::{Arithmetic, Axis, Equation, WaveProblem};
 
 use crate::ID;
 use crate::layout::Layout;
@@ -44,15 +44,14 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     if problem.arithmetic != Arithmetic::F32 {
         return Err(refuse(format!("arithmetic {:?}", problem.arithmetic)));
     }
-    let Operator::Direct { order } = problem.operator else {
-        return Err(refuse(format!("operator {:?}", problem.operator)));
-    };
+    // Weights are data: any operator of radius 1 to 8 will do.
+    let radius = problem.operator.radius();
     if problem.grid.shape.iter().any(|&n| i32::try_from(n).is_err()) {
         return Err(refuse(format!("a grid of {:?} nodes", problem.grid.shape)));
     }
     let flops = flops(problem);
     let mut variants = Vec::new();
-    let tuned = limits.capability >= 90 && order == 8 && problem.grid.active(Axis::Y);
+    let tuned = limits.capability >= 90 && radius == 4 && problem.grid.active(Axis::Y);
     if tuned && limits.shared >= wide::SHARED {
         let about = "wide tiles marched along x, p by rows of bulk copies, partial sums (sm_90)";
         // Terms along x and y are added one by one, not in pairs: one more operation per pair.

@@ -191,7 +191,7 @@ impl Survey {
         let padding = Padding::new(&spec.grid, spec.faces.map(FaceSpec::cells));
         let padded = padding.grid(&spec.grid)?;
         let band = Band::of(&shots)?;
-        check_order(spec.operator)?;
+        spec.operator.check()?;
         let largest_dt = cfl::largest_dt(&padded, &spec.operator, speed.max);
         let dt = choose_dt(spec.step, largest_dt)?;
         let mut boundaries = Boundaries::uniform(Boundary::Zero);
@@ -366,16 +366,6 @@ fn choose_dt(rule: StepRule, largest: f64) -> Result<f64> {
             Err(temblor_physics::Error::Unstable { dt, limit: largest }.into())
         }
         StepRule::Dt(dt) => Ok(dt),
-    }
-}
-
-/// The weights of other orders do not exist, and the stability limit needs them.
-fn check_order(operator: Operator) -> Result<()> {
-    match operator {
-        Operator::Direct { order } if !((2..=16).contains(&order) && order.is_multiple_of(2)) => {
-            Err(Error::invalid("operator order", order, "use an even order from 2 to 16"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -19,7 +19,7 @@ use temblor_backend::{
     PlanOptions, Propagator, Result, StreamRequest, Variant, parameters,
 };
 use temblor_patch::Kernel;
-use temblor_physics::{Arithmetic, BoundaryKind, Equation, Operator, WaveProblem};
+use temblor_physics::{Arithmetic, BoundaryKind, Equation, WaveProblem};
 
 use crate::memory::{available_memory, memory_limit};
 use crate::tuned::Isa;
@@ -76,11 +76,11 @@ impl Backend for ReferenceBackend {
     }
 
     fn variants(&self, problem: &WaveProblem) -> Result<Vec<Variant>> {
-        let bytes = match (problem.equation, problem.operator, problem.arithmetic) {
-            (Equation::AcousticIso, Operator::Direct { .. }, Arithmetic::F32) => 4.0,
-            (Equation::AcousticIso, Operator::Direct { .. }, Arithmetic::F64) => 8.0,
-            (equation, operator, arithmetic) => {
-                let what = format!("{equation:?} by {operator:?} in {arithmetic:?}");
+        let bytes = match (problem.equation, problem.arithmetic) {
+            (Equation::AcousticIso, Arithmetic::F32) => 4.0,
+            (Equation::AcousticIso, Arithmetic::F64) => 8.0,
+            (equation, arithmetic) => {
+                let what = format!("{equation:?} in {arithmetic:?}");
                 return Err(Error::Unsupported { backend: BACKEND.into(), what });
             }
         };
