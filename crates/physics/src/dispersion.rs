@@ -180,7 +180,7 @@ pub fn points_for(weights: &[f64], courant: f64, dimensions: usize, tolerance: f
 }
 
 /// Largest error over directions, wave speeds from `vmin` to `vmax`, m/s, and frequencies up to
-/// `hz`, for steps of `dt`, s; zero for space alone.
+/// `hz`, for steps of `dt`, s; zero for space alone. Above `enough` it may stop at what it found.
 #[must_use]
 pub fn error_in_band(
     grid: &Grid,
@@ -188,6 +188,7 @@ pub fn error_in_band(
     dt: f64,
     [vmin, vmax]: [f64; 2],
     hz: f64,
+    enough: f64,
 ) -> f64 {
     const FREQUENCIES: u32 = 48;
     // Axes with different spacings are not alike: all permutations count.
@@ -210,11 +211,14 @@ pub fn error_in_band(
     };
     let mut worst = 0.0_f64;
     for speed in speeds {
-        for n in 1..=FREQUENCIES {
+        for n in (1..=FREQUENCIES).rev() {
             let wavelength = speed / hz * f64::from(FREQUENCIES) / f64::from(n);
             for &direction in &all {
                 let ratio = velocity_ratio_of(grid, weights, dt, speed, direction, wavelength);
                 worst = worst.max(error_of(ratio));
+            }
+            if worst > enough {
+                return worst;
             }
         }
     }

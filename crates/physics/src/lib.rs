@@ -6,6 +6,7 @@
 
 pub mod boundary;
 pub mod cfl;
+pub mod choice;
 pub mod cpml;
 pub mod dispersion;
 pub mod error;
@@ -20,6 +21,7 @@ pub mod lattice;
 pub mod layers;
 pub mod minimod;
 pub mod operator;
+pub mod operator_name;
 pub mod points;
 pub mod problem;
 pub mod resample;
@@ -33,6 +35,7 @@ pub use error::{Error, Result};
 pub use grid::{Axis, Face, Grid};
 pub use interpolate::{receiver_weights, source_weights};
 pub use operator::{Criterion, Fit, Operator, Real, TimeFit};
+pub use operator_name::{OperatorName, RunBand, RunStep};
 pub use points::{AxisWeights, PointWeights};
 pub use problem::{
     Arithmetic, BoundaryKind, Equation, ProblemClass, WaveProblem, WaveProblemBuilder,
