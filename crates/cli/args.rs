@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::commands::{
-    bench, check, completions, conformance, devices, init, io, model, patch, run, show, tune,
-    verify,
+    bench, check, completions, conformance, devices, init, io, model, operator, patch, run, show,
+    tune, verify,
 };
 use crate::{exit, provenance};
 
@@ -104,6 +104,8 @@ pub enum Command {
     Show(show::ShowArgs),
     /// Make, describe and convert velocity models
     Model(model::ModelArgs),
+    /// Show weights, dispersion and limits of operators
+    Operator(operator::OperatorArgs),
     /// Describe and convert seismic files, print trace headers
     Io(io::IoArgs),
     /// Hyperbolic systems of your own on patches: run, check, emit
@@ -114,6 +116,24 @@ pub enum Command {
     Conformance(conformance::ConformanceArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
+}
+
+/// A bound on the dispersion, for which operator and step are chosen.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct DispersionArg {
+    /// Choose the cheapest operator and the largest dt whose phase velocity is right to this, such
+    /// as 0.1%, up to the highest frequency; [operator] is not looked at, and `cfl_fraction` bounds
+    /// the step
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_dispersion: Option<f64>,
+}
+
+/// A number with a percent sign as a fraction.
+fn percent(text: &str) -> Result<f64, String> {
+    let refuse = || "give a percentage, such as 0.1%".to_owned();
+    let value: f64 =
+        text.strip_suffix('%').ok_or_else(refuse)?.trim().parse().map_err(|_| refuse())?;
+    if value.is_finite() && value > 0.0 { Ok(value / 100.0) } else { Err(refuse()) }
 }
 
 /// A run file.

@@ -103,6 +103,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<()> {
         Command::Bench(args) => commands::bench::run(args, cli.global.quiet),
         Command::Show(args) => commands::show::run(args),
         Command::Model(args) => commands::model::run(args, cli.global.quiet),
+        Command::Operator(args) => commands::operator::run(args),
         Command::Patch(args) => commands::patch::run(args, cli.global.quiet),
         Command::Verify(args) => {
             let backend = backends::open(&args.backend.backend)?;

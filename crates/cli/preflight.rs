@@ -138,7 +138,7 @@ impl Facts {
         if peak <= PEAK_TOLERANCE && max <= MAX_TOLERANCE {
             return;
         }
-        let temblor_physics::Operator::Direct { order } = survey.spec.operator else { return };
+        let order = 2 * survey.spec.operator.radius();
         let found = dispersion::suggestions(
             survey.spec.grid.dimensions(),
             survey.speed.min,
@@ -148,8 +148,9 @@ impl Facts {
             MAX_TOLERANCE,
             survey.spec.correct_dispersion,
         );
-        let remedy = found.iter().find(|s| s.order == order).map_or_else(
-            || "use a finer grid or a higher order".to_owned(),
+        let direct = survey.spec.operator == temblor_physics::Operator::Direct { order };
+        let remedy = found.iter().find(|s| direct && s.order == order).map_or_else(
+            || "use a finer grid, or let --max-dispersion choose the operator".to_owned(),
             |s| {
                 format!(
                     "a spacing of {:.3} m keeps it within {} %",

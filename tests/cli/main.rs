@@ -13,6 +13,7 @@ mod guide;
 mod memory;
 #[path = "../../examples/own_pde.rs"]
 mod own_pde;
+mod operator;
 mod patch_input;
 mod patch_runs;
 mod runs;

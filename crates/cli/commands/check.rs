@@ -2,10 +2,10 @@
 
 use clap::Args;
 use temblor_backend::DeviceInfo;
-use temblor_physics::{Boundary, BoundaryKind, Face};
+use temblor_physics::{Boundary, BoundaryKind, Face, Operator, cfl, dispersion};
 use temblor_solver::Survey;
 
-use crate::args::{BackendArgs, RunFileArg};
+use crate::args::{BackendArgs, DispersionArg, RunFileArg};
 use crate::preflight::{Facts, suggested_minimod};
 use crate::runfile::{Job, OutputSpec};
 use crate::{backends, output};
@@ -20,6 +20,9 @@ pub struct CheckArgs {
     /// Where it would run.
     #[command(flatten)]
     pub backend: BackendArgs,
+    /// The operator.
+    #[command(flatten)]
+    pub dispersion: DispersionArg,
 }
 
 /// Checks a run file and prints what a run would be.
@@ -27,11 +30,12 @@ pub struct CheckArgs {
 /// # Errors
 /// What the run would fail with before its first step.
 pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
-    let job = Job::open(&args.file.path)?;
+    let job = Job::open_within(&args.file.path, args.dispersion.max_dispersion)?;
     let backend = backends::open_for(&args.backend.backend, &job.survey.problem)?;
     let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
     print_survey(&job.survey, &job.model_name);
     print_time(&job.survey);
+    print_operator(&job);
     print_resolution(&job.survey, &facts);
     print_boundaries(&job.survey);
     print_geometry(&job.survey, &job.output);
@@ -89,6 +93,40 @@ fn print_time(survey: &Survey) {
     );
 }
 
+fn print_operator(job: &Job) {
+    let survey = &job.survey;
+    let (operator, grid) = (&survey.spec.operator, &survey.spec.grid);
+    let weights = operator.second_derivative();
+    let dimensions = grid.dimensions();
+    let points = |tolerance| {
+        let points = dispersion::points_for(&weights, 0.0, dimensions, tolerance);
+        points.map_or_else(|| "more than 1000".to_owned(), |p| format!("{p:.2}"))
+    };
+    println!(
+        "operator     {operator}, radius {}; in space 1 %, 0.1 %, 0.01 % from {}, {}, {} points per \
+         wavelength; Courant limit {:.4}",
+        operator.radius(),
+        points(1e-2),
+        points(1e-3),
+        points(1e-4),
+        cfl::courant_limit_of(&weights, dimensions)
+    );
+    let speeds = [survey.speed.min, survey.speed.max];
+    let hz = survey.band.max_hz;
+    let dt = if survey.spec.correct_dispersion { 0.0 } else { survey.dt() };
+    let band = |dt| dispersion::error_in_band(grid, &weights, dt, speeds, hz, f64::INFINITY);
+    println!(
+        "  in the band  within {:.3} % of space alone, {:.3} % with the time step{}: up to {hz:.2} Hz, \
+         all directions and wave speeds",
+        100.0 * band(0.0),
+        100.0 * band(dt),
+        if survey.spec.correct_dispersion { " (corrected)" } else { "" }
+    );
+    if let Some(why) = &job.operator_why {
+        println!("  why        {why}");
+    }
+}
+
 fn print_resolution(survey: &Survey, facts: &Facts) {
     let band = &survey.band;
     for (name, hz, error) in [
@@ -104,6 +142,10 @@ fn print_resolution(survey: &Survey, facts: &Facts) {
     }
     if survey.spec.correct_dispersion {
         println!("dispersion   time dispersion is corrected; the figures are those of space");
+        return;
+    }
+    if matches!(survey.spec.operator, Operator::Fitted(fit) if fit.time.is_some()) {
+        println!("dispersion   space and time are fitted together; the figures are of both");
         return;
     }
     let Some((distance, shot)) = farthest(survey) else { return };

@@ -9,6 +9,7 @@ pub mod init;
 pub mod io;
 pub mod make_model;
 pub mod model;
+pub mod operator;
 pub mod patch;
 mod reordered;
 pub mod run;

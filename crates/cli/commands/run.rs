@@ -6,7 +6,7 @@ use clap::Args;
 use temblor_backend::Backend;
 use temblor_solver::{Control, Shot, Survey};
 
-use crate::args::{BackendArgs, RunFileArg};
+use crate::args::{BackendArgs, DispersionArg, RunFileArg};
 use crate::output::report::{Report, Run, resident};
 use crate::output::{Fingerprint, Opened, Outputs, Start};
 use crate::preflight::Facts;
@@ -35,6 +35,9 @@ pub struct RunArgs {
     /// Where to run it.
     #[command(flatten)]
     pub backend: BackendArgs,
+    /// The operator.
+    #[command(flatten)]
+    pub dispersion: DispersionArg,
     /// Go on with an interrupted run; finished shots are kept
     #[arg(long)]
     pub resume: bool,
@@ -50,7 +53,7 @@ pub struct RunArgs {
 /// written, with the finished shots kept.
 pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let base_rss = resident("VmRSS:");
-    let mut job = Job::open(&args.file.path)?;
+    let mut job = Job::open_within(&args.file.path, args.dispersion.max_dispersion)?;
     let backend = backends::open_for(&args.backend.backend, &job.survey.problem)?;
     let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
     for warning in &facts.warnings {
@@ -163,6 +166,9 @@ fn announce(job: &Job, facts: &Facts) {
         facts.memory.total() as f64 / f64::from(1 << 20)
     );
     tracing::info!("variant {}: {}", facts.named(), facts.variant_why);
+    if let Some(why) = &job.operator_why {
+        tracing::info!("operator: {why}");
+    }
 }
 
 /// Everything that decides a byte of the traces.

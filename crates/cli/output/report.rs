@@ -49,6 +49,7 @@ struct TimeAxis {
 
 #[derive(Debug, Serialize)]
 struct Resolution {
+    operator: String,
     vmin_m_per_s: f64,
     vmax_m_per_s: f64,
     peak_hz: f64,
@@ -174,6 +175,7 @@ impl<'a> Report<'a> {
                 vmax_m_per_s: survey.speed.max,
                 peak_hz: survey.band.peak_hz,
                 max_hz: survey.band.max_hz,
+                operator: survey.spec.operator.to_string(),
                 points_per_wavelength_at_peak: survey.points_per_wavelength(survey.band.peak_hz),
                 points_per_wavelength_at_max: survey.points_per_wavelength(survey.band.max_hz),
                 velocity_error_at_peak: facts.velocity_error_at_peak,

@@ -97,7 +97,7 @@ fn text(survey: &Survey) -> Vec<String> {
         format!("Grid: {nx} x {ny} x {nz} nodes (x, y, z), spacing {hx} x {hy} x {hz} m"),
         format!("Wave speed: {min} to {max} m/s"),
         format!(
-            "Scheme: {:?} in space, leapfrog in time, dt {:e} s",
+            "Scheme: {} in space, leapfrog in time, dt {:e} s",
             survey.spec.operator,
             survey.dt()
         ),

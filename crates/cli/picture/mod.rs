@@ -6,6 +6,7 @@
 
 mod colours;
 mod curves;
+mod dispersion;
 mod frame;
 mod gather;
 mod section;
@@ -13,6 +14,7 @@ mod units;
 
 pub use colours::Colours;
 pub use curves::{Curve, Curves};
+pub use dispersion::Dispersion;
 pub use gather::{Gather, Horizontal, Style};
 pub use section::{Direction, Quantity, Section};
 

@@ -6,6 +6,7 @@
 pub mod geometry;
 pub mod model;
 mod one_or_many;
+mod operator;
 pub mod schema;
 mod survey;
 pub mod wavelet;
@@ -78,6 +79,8 @@ pub struct Job {
     pub snapshots: Option<SnapshotPlan>,
     /// What the user should know before the run.
     pub notes: Vec<String>,
+    /// Why this operator and this step, where they were chosen for the user.
+    pub operator_why: Option<String>,
 }
 
 impl Job {
@@ -87,12 +90,21 @@ impl Job {
     /// [`Failure::BadInput`] or an error of the solver that names the file, the line or the key,
     /// the value and the remedy.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
+        Self::open_within(path, None)
+    }
+
+    /// The same with operator and step chosen to keep the phase velocity within a bound, if one is
+    /// given.
+    ///
+    /// # Errors
+    /// As [`Job::open`], and if nothing meets the bound.
+    pub fn open_within(path: &Path, max_dispersion: Option<f64>) -> anyhow::Result<Self> {
         let file = read(path)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let in_file = || format!("{}", path.display());
         let GridTable { shape, spacing, origin } = file.grid;
         let grid = Grid::new(shape, spacing, origin).with_context(in_file)?;
-        let spec = survey_spec(&file, grid).with_context(in_file)?;
+        let mut spec = survey_spec(&file, grid).with_context(in_file)?;
         let output = output_spec(&file.output, &folder).with_context(in_file)?;
         let mut notes = Vec::new();
         let shots = geometry::shots(&file, &grid, &folder, &mut notes).with_context(in_file)?;
@@ -100,6 +112,9 @@ impl Job {
             model::open(&file.model.vp, &grid, &folder).with_context(in_file)?;
         notes.extend(model_notes);
         let range = scan(speed.as_mut(), &name).with_context(in_file)?;
+        let operator_why =
+            operator::settle(&file.operator, max_dispersion, &mut spec, range, &shots)
+                .with_context(in_file)?;
         let survey = Survey::new(spec, range, shots).with_context(in_file)?;
         let snapshots = output
             .snapshots
@@ -108,7 +123,16 @@ impl Job {
             .transpose()
             .with_context(in_file)?;
         let path = path.to_owned();
-        Ok(Self { path, survey, model: speed, model_name: name, output, snapshots, notes })
+        Ok(Self {
+            path,
+            survey,
+            model: speed,
+            model_name: name,
+            output,
+            snapshots,
+            notes,
+            operator_why,
+        })
     }
 }
 
@@ -153,7 +177,8 @@ fn survey_spec(file: &RunFile, grid: Grid) -> anyhow::Result<SurveySpec> {
     }
     Ok(SurveySpec {
         grid,
-        operator: Operator::Direct { order: file.operator.order },
+        // Settled once the model and the wavelets are known.
+        operator: Operator::Direct { order: file.operator.order.unwrap_or(8) },
         arithmetic: file.operator.arithmetic,
         faces,
         duration: file.time.duration,

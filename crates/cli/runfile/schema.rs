@@ -122,18 +122,20 @@ pub struct TimeTable {
 }
 
 /// `[operator]`
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OperatorTable {
-    /// Order in space, even, 2 to 16.
-    pub order: usize,
+    /// Order of central differences, even, 2 to 16; 8 without it and without a name.
+    pub order: Option<usize>,
+    /// Operator by name, such as `minimax-r3`; what it leaves out is the run's.
+    pub name: Option<String>,
     /// `f32` or `f64`.
     pub arithmetic: Arithmetic,
 }
 
 impl Default for OperatorTable {
     fn default() -> Self {
-        Self { order: 8, arithmetic: Arithmetic::F32 }
+        Self { order: None, name: None, arithmetic: Arithmetic::F32 }
     }
 }
 

@@ -69,10 +69,9 @@ impl Demand {
     /// outside [`TOLERANCES`].
     pub fn choices(&self) -> Result<Vec<Choice>> {
         if !TOLERANCES.contains(&self.tolerance) {
-            let (low, high) = (100.0 * TOLERANCES.start(), 100.0 * TOLERANCES.end());
-            let nearest = if self.tolerance > 0.5 { high } else { low };
-            let remedy = format!("give {low} % to {high} %: the nearest is {nearest} %");
-            let got = format!("{} %", 100.0 * self.tolerance);
+            let nearest = if self.tolerance > 0.5 { "50 %" } else { "0.0001 %" };
+            let remedy = format!("give 0.0001 % to 50 %: the nearest is {nearest}");
+            let got = percent(self.tolerance);
             return Err(Error::invalid("largest dispersion", got, remedy));
         }
         let candidates = self.candidates();
@@ -203,7 +202,7 @@ impl Demand {
     }
 
     fn out_of_reach(&self, candidates: &[Operator]) -> Error {
-        let got = format!("{} %", 100.0 * self.tolerance);
+        let got = percent(self.tolerance);
         let (best, operator) = candidates
             .iter()
             .filter_map(|operator| {
@@ -217,17 +216,23 @@ impl Demand {
         let remedy = match operator {
             None => "no operator is stable with this dt: lower it, or leave it out".to_owned(),
             Some(operator) => format!(
-                "with {:.2} cells per wavelength at {:.1} Hz{} the nearest is {} %, by {operator}; a \
+                "with {:.2} cells per wavelength at {:.1} Hz{} the nearest is {}, by {operator}; a \
                  finer grid or a lower frequency allows less",
                 self.points(),
                 self.max_hz,
                 self.dt.map_or_else(String::new, |dt| format!(" and dt = {dt} s")),
                 // Rounded up, so that it can be met.
-                significant(100.0 * best),
+                percent(significant(best)),
             ),
         };
         Error::invalid("largest dispersion", got, remedy)
     }
+}
+
+/// With as many digits as it needs, of which rounding has none.
+fn percent(value: f64) -> String {
+    let text = format!("{:.7}", 100.0 * value);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Two digits, rounded up.

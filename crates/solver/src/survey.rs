@@ -137,9 +137,12 @@ pub struct Band {
 }
 
 impl Band {
-    /// Checks the wavelets, each once however many sources share it: a sampled one's spectrum
-    /// takes a while.
-    fn of(shots: &[Shot]) -> Result<Self> {
+    /// Of all wavelets of some shots, each checked and seen once however many sources share it: a
+    /// sampled one's spectrum takes a while.
+    ///
+    /// # Errors
+    /// [`Error::Physics`] if a wavelet's parameters make no wavelet.
+    pub fn of(shots: &[Shot]) -> Result<Self> {
         let mut band = Self { lowest_peak_hz: f64::INFINITY, peak_hz: 0.0, max_hz: 0.0, end: 0.0 };
         let mut seen: Vec<&Arc<Wavelet>> = Vec::new();
         for source in shots.iter().flat_map(|shot| &shot.sources) {

@@ -1,0 +1,118 @@
+//! The operator of a run: by order, by name, or the cheapest within a bound.
+
+use std::fmt::Write as _;
+
+use temblor_physics::choice::{Choice, Demand};
+use temblor_physics::{Operator, OperatorName, RunBand, RunStep};
+use temblor_solver::{Band, Shot, SpeedRange, StepRule, SurveySpec};
+
+use super::schema::OperatorTable;
+use crate::exit::Failure;
+
+/// Puts the operator into `spec`, and the step too where both are chosen together; says why then.
+///
+/// # Errors
+/// [`Failure::BadInput`] for a table with both an order and a name; an error of the physics with the
+/// nearest name, radius, band or bound.
+pub(super) fn settle(
+    table: &OperatorTable,
+    max_dispersion: Option<f64>,
+    spec: &mut SurveySpec,
+    speed: SpeedRange,
+    shots: &[Shot],
+) -> anyhow::Result<Option<String>> {
+    if table.order.is_some() && table.name.is_some() {
+        let message = "[operator] has both order and name: give one of them";
+        return Err(Failure::input(message).into());
+    }
+    if let Some(tolerance) = max_dispersion {
+        let demand = demand(spec, speed, shots, tolerance)?;
+        let choices = demand.choices()?;
+        let best = choices[0];
+        spec.operator = best.operator;
+        spec.step = StepRule::Dt(best.dt);
+        return Ok(Some(why(&demand, &choices)));
+    }
+    let Some(name) = &table.name else { return Ok(None) };
+    let name: OperatorName = name.parse()?;
+    let demand = demand(spec, speed, shots, 0.0)?;
+    let step = match spec.step {
+        StepRule::CflFraction(fraction) => RunStep::CflFraction(fraction),
+        StepRule::Dt(dt) => RunStep::Courant(speed.max * dt / cube(&demand)),
+    };
+    let run = RunBand {
+        points: demand.points(),
+        contrast: speed.max / speed.min,
+        dimensions: spec.grid.dimensions(),
+        step,
+    };
+    spec.operator = name.resolve(Some(&run))?;
+    let joint = matches!(spec.operator, Operator::Fitted(fit) if fit.time.is_some());
+    if joint && spec.correct_dispersion {
+        let message = "[operator] name fits space and time together and [time] dispersion_correction \
+                       takes the error of time out once more: leave out courant, or the correction";
+        return Err(Failure::input(message).into());
+    }
+    Ok(None)
+}
+
+/// Spacing of cubes with the same stability limit, m.
+fn cube(demand: &Demand) -> f64 {
+    let grid = &demand.grid;
+    let inverse: f64 = grid.active_axes().map(|axis| grid.spacing[axis.index()].powi(-2)).sum();
+    (grid.dimensions() as f64 / inverse).sqrt()
+}
+
+fn demand(
+    spec: &SurveySpec,
+    speed: SpeedRange,
+    shots: &[Shot],
+    tolerance: f64,
+) -> anyhow::Result<Demand> {
+    let (cfl_fraction, dt) = match spec.step {
+        StepRule::CflFraction(fraction) => (fraction, None),
+        StepRule::Dt(dt) => (1.0, Some(dt)),
+    };
+    Ok(Demand {
+        grid: spec.grid,
+        speeds: [speed.min, speed.max],
+        max_hz: Band::of(shots)?.max_hz,
+        tolerance,
+        cfl_fraction,
+        dt,
+        time_corrected: spec.correct_dispersion,
+    })
+}
+
+/// The choice beside order 8 and the next best, as text.
+fn why(demand: &Demand, choices: &[Choice]) -> String {
+    let best = choices[0];
+    let percent = |value: f64| format!("{:.3} %", 100.0 * value);
+    let mut text = format!(
+        "of {} operators that keep the phase velocity within {} up to {:.1} Hz{}, {} with dt = \
+         {:.4e} s ({:.2} of its limit) costs least: {} at worst",
+        choices.len(),
+        percent(demand.tolerance),
+        demand.max_hz,
+        if demand.time_corrected { " (time dispersion is corrected)" } else { "" },
+        best.operator,
+        best.dt,
+        best.dt / best.largest_dt,
+        percent(best.error),
+    );
+    let mut others: Vec<&Choice> = choices.iter().skip(1).take(1).collect();
+    let eighth = Operator::Direct { order: 8 };
+    others.extend(choices.iter().skip(2).find(|choice| choice.operator == eighth));
+    for choice in others {
+        let (name, cost) = (choice.operator, choice.cost / best.cost);
+        let _ = write!(text, "; {name} with dt = {:.4e} s costs {cost:.2} times that", choice.dt);
+    }
+    if choices.iter().all(|choice| choice.operator != eighth) {
+        text.push_str("; direct-8 does not meet it");
+    }
+    text.push_str(
+        " (a step moves the same bytes for all, flops grow with the radius, and a second takes 1/dt \
+         steps)",
+    );
+    text
+}
