@@ -4,7 +4,8 @@
 //! step, as they do in runs whose time errors are small, and no field grows.
 
 use temblor_physics::{
-    Boundaries, Boundary, Cpml, Face, Grid, Minimod, Operator, Result, WaveProblem, cfl, layers,
+    Boundaries, Boundary, Cpml, Criterion, Face, Fit, Grid, Minimod, Operator, OperatorName,
+    Result, WaveProblem, cfl, layers,
 };
 
 use crate::results::{BoundaryName, Case};
@@ -12,17 +13,24 @@ use crate::results::{BoundaryName, Case};
 /// Time step over the largest stable one.
 pub const CFL_FRACTION: f64 = 0.5;
 
-/// The operator of a name: `direct-8`, or the plain compact ones of the libxstream deck, which are
-/// central differences of smaller radius.
+/// Cells per wavelength that the deck fits its compact operators for.
+const DECK_POINTS: f64 = 8.0;
+
+/// The operator of a name: one that `temblor operator` knows, or a compact one of the libxstream deck.
+/// The plain ones are central differences of smaller radius; the fitted ones are best in the largest
+/// error of the phase velocity for the deck's band.
 #[must_use]
 pub fn operator(name: &str) -> Option<Operator> {
-    match name {
-        "compact-r1" => return Some(Operator::Direct { order: 2 }),
-        "compact-r2" => return Some(Operator::Direct { order: 4 }),
-        _ => {}
+    if let Some(radius) = name.strip_prefix("compact-fit-r") {
+        let fit = Fit::of_space(radius.parse().ok()?, Criterion::Minimax, DECK_POINTS);
+        let operator = Operator::Fitted(fit);
+        return operator.check().is_ok().then_some(operator);
     }
-    let order = name.strip_prefix("direct-")?.parse().ok()?;
-    Some(Operator::Direct { order })
+    match name.parse().ok()? {
+        // What makes no problem is refused with its reason when one is posed.
+        OperatorName::Whole(operator) => Some(operator),
+        fitted @ OperatorName::Fitted { .. } => fitted.resolve(None).ok(),
+    }
 }
 
 /// The operator that errors are seen against, where it is another than the row's own: the compact ones
@@ -51,7 +59,9 @@ pub fn problem(case: &Case, shape: [usize; 3], peak_hz: f64) -> Result<WaveProbl
         return Err(temblor_physics::Error::Invalid {
             what: "operator".into(),
             got: case.operator.clone(),
-            remedy: "use direct-2 to direct-16, compact-r1 or compact-r2".into(),
+            remedy: "use direct-2 to direct-16, compact-r1, compact-r2, compact-fit-r2 to \
+                     compact-fit-r8, or a name of `temblor operator`"
+                .into(),
         });
     };
     let grid = Grid::new(shape, case.spacing, [0.0; 3])?;

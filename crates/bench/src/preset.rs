@@ -236,7 +236,8 @@ mod tests {
         assert!(preset.rows.iter().all(|block| block.sizes.contains(&[800; 3])));
         let runs = preset.rows.iter().filter(|block| block.missing.is_none());
         let operators: Vec<_> = runs.map(|block| block.operators[0].as_str()).collect();
-        assert_eq!(operators, ["direct-8", "direct-8", "compact-r2", "compact-r1"]);
+        let compact = ["compact-r2", "compact-r1", "compact-fit-r3", "compact-fit-r2"];
+        assert_eq!(operators, [&["direct-8"; 2][..], &compact].concat());
         // The deck's methods 2 and 1 by their weights.
         let methods: [(&str, &[f64]); 2] =
             [("compact-r2", &[-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0]), ("compact-r1", &[-2.0, 1.0])];
@@ -245,6 +246,18 @@ mod tests {
             assert_eq!(weights.len(), wanted.len());
             for (weight, wanted) in weights.iter().zip(wanted) {
                 assert!((weight - wanted).abs() < 1e-14, "{name}");
+            }
+        }
+        // Its fits by another criterion (an audit's figures): close, not the same.
+        let fits: [(&str, &[f64]); 2] = [
+            ("compact-fit-r2", &[-2.53827, 1.35885, -0.08971]),
+            ("compact-fit-r3", &[-2.757435, 1.526630, -0.160916, 0.0130039]),
+        ];
+        for (name, wanted) in fits {
+            let weights = crate::pose::operator(name).unwrap().second_derivative();
+            assert_eq!(weights.len(), wanted.len());
+            for (weight, wanted) in weights.iter().zip(wanted) {
+                assert!((weight - wanted).abs() < 5e-3, "{name}: {weights:?}");
             }
         }
     }
