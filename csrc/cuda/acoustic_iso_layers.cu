@@ -207,11 +207,15 @@ __device__ __forceinline__ void minimod(const TemblorStep& s, const TemblorBoxes
       const float* v) {                                                                         \
     minimod<R>(s, boxes, m, p, prev, next, v);                                                  \
   }
-extern "C" __global__ void __launch_bounds__(256, 4) acoustic_iso_plain_r4(
-    const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorBoxes boxes,
-    const float* p, const float* prev, float* next, const float* v) {
-  plain<4>(s, boxes, p, prev, next, v);
-}
+#define TEMBLOR_PLAIN(R)                                                                        \
+  extern "C" __global__ void __launch_bounds__(256, 4) acoustic_iso_plain_r##R(                 \
+      const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorBoxes boxes,        \
+      const float* p, const float* prev, float* next, const float* v) {                         \
+    plain<R>(s, boxes, p, prev, next, v);                                                       \
+  }
+TEMBLOR_PLAIN(2)
+TEMBLOR_PLAIN(3)
+TEMBLOR_PLAIN(4)
 TEMBLOR_LAYERS(1)
 TEMBLOR_LAYERS(2)
 TEMBLOR_LAYERS(3)

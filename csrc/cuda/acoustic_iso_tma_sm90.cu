@@ -1,7 +1,9 @@
-// Isotropic acoustics, one leapfrog step, order 8 in space, all streams fed by TMA.
-// p+ = 2p - p- + dt^2 c^2 lap(p); weights by Fornberg (1988), from the host.
-// Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo 4; the box's first node lies on 16 B.
+// Isotropic acoustics, one leapfrog step, radius 4 (order 8), 3 and 2 in space, all streams fed by TMA.
+// p+ = 2p - p- + dt^2 c^2 lap(p); weights from the host.
+// Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo of the radius, 4 along z; the box's first
+// node lies on 16 B.
 // Any box; tiles on its far edges are cut. next may be prev: a tile reads p- at its own nodes only.
+// Numbers are those of radius 4.
 // Tile 64 x 64 (z, y) marched along x: ring of 8 planes of p, 64 x 72 f32, and of 2 planes of p- and
 // v, 64 x 64: 216 KiB shared, one block of 512 threads per SM; a thread owns 2 rows of 4 nodes and
 // keeps 9 planes of them in registers. The halo along z, 16 B a row and side, comes by cp.async three
@@ -18,33 +20,36 @@ namespace {
 
 using namespace temblor;
 
-constexpr int R = 4, TZ = 64, TY = 64, THREADS = 512, ROWS = 2;
-constexpr int PZ = TZ, PY = TY + 2 * R;
+// Halo along z: nodes come in fours.
+constexpr int H = 4;
+constexpr int TZ = 64, TY = 64, THREADS = 512, ROWS = 2;
+constexpr int PZ = TZ;
 constexpr int RING = 8, STREAM_RING = 2, EDGE_RING = 4;
-constexpr int PLANE = PZ * PY, STREAM = TZ * TY;
-constexpr uint32_t PLANE_BYTES = PLANE * 4, STREAM_BYTES = STREAM * 4;
+constexpr int STREAM = TZ * TY;
+constexpr uint32_t STREAM_BYTES = STREAM * 4;
 
+template <int R>
 struct Shared {
+  static_assert(R <= H && 2 * R <= RING, "taps beyond the halo or the ring");
+  static constexpr int PLANE = PZ * (TY + 2 * R);
   float p[RING][PLANE];
   float prev[STREAM_RING][STREAM];
   float v[STREAM_RING][STREAM];
   // Beside each row: four nodes before it, four after it.
-  float edge[EDGE_RING][TY][2 * R];
+  float edge[EDGE_RING][TY][2 * H];
   uint64_t full[RING];
   uint64_t full_streams[STREAM_RING];
 };
 
-}  // namespace
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    acoustic_iso_tma(const __grid_constant__ TemblorStep s, const __grid_constant__ CUtensorMap p,
-                     const __grid_constant__ CUtensorMap prev,
-                     const __grid_constant__ CUtensorMap v, const float* __restrict__ node,
-                     float* __restrict__ next,
-                     const __grid_constant__ TemblorTiles tiles, int32_t halo_x, int32_t halo_y,
-                     int32_t halo_z) {
+template <int R>
+__device__ __forceinline__ void step_tile(const TemblorStep& s, const CUtensorMap* p,
+                                          const CUtensorMap* prev, const CUtensorMap* v,
+                                          const float* __restrict__ node, float* __restrict__ next,
+                                          const TemblorTiles& tiles, int32_t halo_x,
+                                          int32_t halo_y, int32_t halo_z) {
+  constexpr uint32_t PLANE_BYTES = Shared<R>::PLANE * 4;
   extern __shared__ __align__(128) unsigned char raw[];
-  Shared& shared = *reinterpret_cast<Shared*>(raw);
+  Shared<R>& shared = *reinterpret_cast<Shared<R>*>(raw);
   const March march = march_of(s, tiles);
   const int i0 = march.i0, i1 = march.i1;
   const int k0 = s.begin[2] + march.tile % tiles.tiles_z * TZ;
@@ -56,15 +61,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   auto fetch_plane = [&](int n) {
     uint64_t* barrier = &shared.full[n % RING];
     barrier_expect(barrier, PLANE_BYTES);
-    copy_box(shared.p[n % RING], &p, barrier, halo_z + k0, halo_y + j0 - R,
+    copy_box(shared.p[n % RING], p, barrier, halo_z + k0, halo_y + j0 - R,
              halo_x + i0 - R + n, keep);
   };
   auto fetch_streams = [&](int n) {
     uint64_t* barrier = &shared.full_streams[n % STREAM_RING];
     barrier_expect(barrier, 2 * STREAM_BYTES);
-    copy_box(shared.prev[n % STREAM_RING], &prev, barrier, halo_z + k0, halo_y + j0,
+    copy_box(shared.prev[n % STREAM_RING], prev, barrier, halo_z + k0, halo_y + j0,
              halo_x + i0 + n, drop);
-    copy_box(shared.v[n % STREAM_RING], &v, barrier, halo_z + k0, halo_y + j0, halo_x + i0 + n,
+    copy_box(shared.v[n % STREAM_RING], v, barrier, halo_z + k0, halo_y + j0, halo_x + i0 + n,
              drop);
   };
   const int count = i1 - i0, last_plane = count + 2 * R;
@@ -95,13 +100,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   float* out = next + int64_t(i0) * s.stride_x + int64_t(j0 + y) * s.stride_y + k;
   const bool whole = k + 3 < s.end[2];
   // The first 128 threads fetch the halo beside the rows: row t / 2, before it or after it.
-  const int edge_row = thread >> 1, edge_k = thread & 1 ? k0 + TZ : k0 - R;
+  const int edge_row = thread >> 1, edge_k = thread & 1 ? k0 + TZ : k0 - H;
   const bool fetches = thread < 2 * TY && j0 + edge_row < s.end[1] && edge_k < s.end[2] + R;
   const float* beside = node + int64_t(i0) * s.stride_x +
                         int64_t(j0 + edge_row) * s.stride_y + edge_k;
   auto fetch_edge = [&](int n) {
     if (fetches && n < count)
-      copy_async(&shared.edge[n % EDGE_RING][edge_row][(thread & 1) * R],
+      copy_async(&shared.edge[n % EDGE_RING][edge_row][(thread & 1) * H],
                  beside + n * s.stride_x);
     copy_async_commit();
   };
@@ -126,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     for (int row = 0; row < ROWS; ++row) {
       const float* edge = shared.edge[n % EDGE_RING][y + row];
       const float4 low = load4(left ? edge : plane + row * PZ - 4);
-      const float4 high = load4(right ? edge + R : plane + row * PZ + 4);
+      const float4 high = load4(right ? edge + H : plane + row * PZ + 4);
       const float4 mid = queue[R][row];
       const float line[12] = {low.x, low.y, low.z,  low.w,  mid.x,  mid.y,
                               mid.z, mid.w, high.x, high.y, high.z, high.w};
@@ -141,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
       lap[row] = make_float4(sum[0], sum[1], sum[2], sum[3]);
     }
     {
-      // Rows y - 4 .. y + ROWS + 3, each read once for all rows of the thread.
+      // Rows y - R .. y + ROWS + R - 1, each read once for all rows of the thread.
       float4 column[ROWS + 2 * R];
 #pragma unroll
       for (int r = 0; r < ROWS + 2 * R; ++r)
@@ -198,3 +203,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
   }
 }
+
+}  // namespace
+
+#define TEMBLOR_TMA(NAME, R)                                                                     \
+  extern "C" __global__ void __launch_bounds__(THREADS, 1)                                       \
+      NAME(const __grid_constant__ TemblorStep s, const __grid_constant__ CUtensorMap p,         \
+           const __grid_constant__ CUtensorMap prev, const __grid_constant__ CUtensorMap v,      \
+           const float* __restrict__ node, float* __restrict__ next,                             \
+           const __grid_constant__ TemblorTiles tiles, int32_t halo_x, int32_t halo_y,           \
+           int32_t halo_z) {                                                                     \
+    step_tile<R>(s, &p, &prev, &v, node, next, tiles, halo_x, halo_y, halo_z);                   \
+  }
+TEMBLOR_TMA(acoustic_iso_tma, 4)
+TEMBLOR_TMA(acoustic_iso_tma_r3, 3)
+TEMBLOR_TMA(acoustic_iso_tma_r2, 2)

@@ -1,7 +1,8 @@
-// Isotropic acoustics, one leapfrog step, order 8 in space, wide tiles: rows of p by bulk copies,
-// p- and v straight into registers, partial sums along x.
-// p+ = 2p - p- + dt^2 c^2 lap(p); weights by Fornberg (1988), from the host.
-// Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo 4; the box's first node lies on 128 B.
+// Isotropic acoustics, one leapfrog step, radius 4 (order 8), 3 and 2 in space, wide tiles: rows of p by
+// bulk copies, p- and v straight into registers, partial sums along x.
+// p+ = 2p - p- + dt^2 c^2 lap(p); weights from the host. Numbers are those of radius 4.
+// Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo of the radius, 4 along z; the box's first
+// node lies on 128 B.
 // Any box; tiles on its far edges are cut. next may be prev: a thread reads p- at its own nodes only.
 // Tile TZ along z, TY = 2 (512 / (TZ / 4)) along y, marched along x; a thread owns 2 rows of 4 nodes.
 // A plane of p, (TZ + 8) x (TY + 8), is in shared memory from its arrival on for one round: its sums
@@ -22,12 +23,15 @@ namespace {
 
 using namespace temblor;
 
-constexpr int R = 4, ROWS = 2, THREADS = 512, RING = 4;
+// Halo along z: nodes come in fours.
+constexpr int H = 4;
+constexpr int ROWS = 2, THREADS = 512, RING = 4;
 
-template <int TZ>
+template <int R, int TZ>
 struct Tile {
+  static_assert(R <= H, "taps beyond the halo");
   static constexpr int LANES = TZ / 4, LINES = THREADS / LANES, TY = LINES * ROWS;
-  static constexpr int PZ = TZ + 2 * R, PY = TY + 2 * R;
+  static constexpr int PZ = TZ + 2 * H, PY = TY + 2 * R;
   // Planes start on 128 B.
   static constexpr int PLANE = (PZ * PY + 31) / 32 * 32;
   static_assert(PY <= 64, "a warp copies two rows per lane at most");
@@ -44,11 +48,11 @@ __device__ __forceinline__ void store4(float* to, const float4& value, int count
   }
 }
 
-template <int TZ>
+template <int R, int TZ>
 __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTiles& tiles,
                                           const float* __restrict__ p, float* next,
                                           const float* __restrict__ speed, int32_t row_end) {
-  using T = Tile<TZ>;
+  using T = Tile<R, TZ>;
   extern __shared__ __align__(128) float ring[];
   uint64_t* full = reinterpret_cast<uint64_t*>(ring + RING * T::PLANE);
   const March march = march_of(s, tiles);
@@ -64,9 +68,9 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
 
   // What exists of a plane; the rest of its place in the ring is never given out.
   const int rows = min(T::PY, s.end[1] + R - (j0 - R));
-  const uint32_t row_bytes = 4 * uint32_t(min(T::PZ, row_end - (k0 - R)));
+  const uint32_t row_bytes = 4 * uint32_t(min(T::PZ, row_end - (k0 - H)));
   const float* corner =
-      p + int64_t(i0 - R) * s.stride_x + int64_t(j0 - R) * s.stride_y + k0 - R;
+      p + int64_t(i0 - R) * s.stride_x + int64_t(j0 - R) * s.stride_y + k0 - H;
   // By the first warp: plane q, counted from i0 - R, lies in slot q % RING.
   auto fetch = [&](int q) {
     if (thread == 0) barrier_expect(&full[q % RING], uint32_t(rows) * row_bytes);
@@ -81,7 +85,7 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
   // Threads beyond the last whole line of lanes work on the first one and give nothing out.
   const bool spare = thread >= T::LANES * T::LINES;
   const int z = spare ? 0 : thread % T::LANES * 4, y = spare ? 0 : thread / T::LANES * ROWS;
-  const int own = (y + R) * T::PZ + z + R;
+  const int own = (y + R) * T::PZ + z + H;
   const int k = k0 + z, j = j0 + y;
   const int in_row = s.end[2] - k;
   int given[ROWS];
@@ -108,9 +112,9 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
     for (int row = 0; row < ROWS; ++row) {
       const float* centre = plane + row * T::PZ;
       here[row] = load4(centre);
-      sum[row] = along_z(s, load4(centre - 4), here[row], load4(centre + 4));
+      sum[row] = along_z<R>(s, load4(centre - 4), here[row], load4(centre + 4));
     }
-    // Rows y - 4 .. y + ROWS + 3, each read once for all rows of the thread.
+    // Rows y - R .. y + ROWS + R - 1, each read once for all rows of the thread.
 #pragma unroll
     for (int d = -R; d < ROWS + R; ++d) {
       const float4 other = d >= 0 && d < ROWS ? here[d] : load4(plane + d * T::PZ);
@@ -154,37 +158,24 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    acoustic_iso_wide_z128(const __grid_constant__ TemblorStep s,
-                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
-                           const float* v, int32_t row_end) {
-  step_tile<128>(s, tiles, p, next, v, row_end);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    acoustic_iso_wide_z160(const __grid_constant__ TemblorStep s,
-                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
-                           const float* v, int32_t row_end) {
-  step_tile<160>(s, tiles, p, next, v, row_end);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    acoustic_iso_wide_z192(const __grid_constant__ TemblorStep s,
-                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
-                           const float* v, int32_t row_end) {
-  step_tile<192>(s, tiles, p, next, v, row_end);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    acoustic_iso_wide_z224(const __grid_constant__ TemblorStep s,
-                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
-                           const float* v, int32_t row_end) {
-  step_tile<224>(s, tiles, p, next, v, row_end);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    acoustic_iso_wide_z256(const __grid_constant__ TemblorStep s,
-                           const __grid_constant__ TemblorTiles tiles, const float* p, float* next,
-                           const float* v, int32_t row_end) {
-  step_tile<256>(s, tiles, p, next, v, row_end);
-}
+#define TEMBLOR_WIDE(NAME, R, TZ)                                                                \
+  extern "C" __global__ void __launch_bounds__(THREADS, 1)                                       \
+      NAME(const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorTiles tiles,    \
+           const float* p, float* next, const float* v, int32_t row_end) {                       \
+    step_tile<R, TZ>(s, tiles, p, next, v, row_end);                                             \
+  }
+TEMBLOR_WIDE(acoustic_iso_wide_z128, 4, 128)
+TEMBLOR_WIDE(acoustic_iso_wide_z160, 4, 160)
+TEMBLOR_WIDE(acoustic_iso_wide_z192, 4, 192)
+TEMBLOR_WIDE(acoustic_iso_wide_z224, 4, 224)
+TEMBLOR_WIDE(acoustic_iso_wide_z256, 4, 256)
+TEMBLOR_WIDE(acoustic_iso_wide_z128_r3, 3, 128)
+TEMBLOR_WIDE(acoustic_iso_wide_z160_r3, 3, 160)
+TEMBLOR_WIDE(acoustic_iso_wide_z192_r3, 3, 192)
+TEMBLOR_WIDE(acoustic_iso_wide_z224_r3, 3, 224)
+TEMBLOR_WIDE(acoustic_iso_wide_z256_r3, 3, 256)
+TEMBLOR_WIDE(acoustic_iso_wide_z128_r2, 2, 128)
+TEMBLOR_WIDE(acoustic_iso_wide_z160_r2, 2, 160)
+TEMBLOR_WIDE(acoustic_iso_wide_z192_r2, 2, 192)
+TEMBLOR_WIDE(acoustic_iso_wide_z224_r2, 2, 224)
+TEMBLOR_WIDE(acoustic_iso_wide_z256_r2, 2, 256)

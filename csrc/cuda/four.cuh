@@ -23,7 +23,8 @@ __device__ __forceinline__ float4 leap4(const float4& p, const float4& prev, con
                      leap(p.z, prev.z, v.z, lap.z), leap(p.w, prev.w, v.w, lap.w));
 }
 
-// The centre and the taps along z of four nodes; order 8.
+// The centre and the taps along z of four nodes; radius 4 at most, as its neighbours are four.
+template <int R>
 __device__ __forceinline__ float4 along_z(const TemblorStep& s, const float4& low,
                                           const float4& mid, const float4& high) {
   const float line[12] = {low.x, low.y, low.z,  low.w,  mid.x,  mid.y,
@@ -33,7 +34,7 @@ __device__ __forceinline__ float4 along_z(const TemblorStep& s, const float4& lo
   for (int e = 0; e < 4; ++e) {
     sum[e] = mul(s.centre, line[4 + e]);
 #pragma unroll
-    for (int r = 1; r <= 4; ++r)
+    for (int r = 1; r <= R; ++r)
       sum[e] = pair(s.second[2][r], line[4 + e - r], line[4 + e + r], sum[e]);
   }
   return make_float4(sum[0], sum[1], sum[2], sum[3]);

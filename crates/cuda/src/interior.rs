@@ -13,7 +13,7 @@ use crate::module::{Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
 use crate::parameters::Choices;
 use crate::points::{Sources, Tiling};
 use crate::tiles::{Spread, spread};
-use crate::variants::{FUSED_SHARED, TMA_SHARED};
+use crate::variants::{fused_shared, tma_shared};
 use crate::wide::{self, Wide};
 
 /// A kernel with the maps of all fields that it copies from.
@@ -66,6 +66,8 @@ pub(crate) struct Interior {
     empty: bool,
     single: Single,
     fused: Option<Mapped>,
+    /// Steps the rim.
+    plain: String,
     /// The rim of the interior, which the layers' second step needs one step ahead.
     rim: TemblorBoxes,
     tiling: Option<Tiling>,
@@ -73,13 +75,19 @@ pub(crate) struct Interior {
 
 /// Entry points that a variant needs in the interior.
 pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> {
-    let names: &[&str] = match variant {
-        "fused2" => &["acoustic_iso_fused2", "acoustic_iso_tma", "acoustic_iso_plain_r4"],
-        "tma" => &["acoustic_iso_tma"],
-        "wide" => &wide::NAMES,
-        other => return vec![any_order(other, problem)],
-    };
-    names.iter().map(ToString::to_string).collect()
+    let radius = problem.operator.radius();
+    let shape = |shape: TmaShape| shape.kernel.to_owned();
+    match variant {
+        "fused2" => vec![shape(fused2(radius)), shape(tma(radius)), plain(radius)],
+        "tma" => vec![shape(tma(radius))],
+        "wide" => wide::names(radius).into(),
+        other => vec![any_order(other, problem)],
+    }
+}
+
+/// Entry point of the plain kernel over boxes.
+fn plain(radius: usize) -> String {
+    format!("acoustic_iso_plain_r{radius}")
 }
 
 /// Entry point of a variant that has one per order.
@@ -100,6 +108,7 @@ impl Interior {
         choices: Choices,
     ) -> Result<Self> {
         let part = layout.interior;
+        let radius = problem.operator.radius();
         let mapped = |shape: TmaShape| {
             let Spread { tiles, blocks, .. } =
                 spread(&part, shape.tile, shape.ramp, units, choices.planes);
@@ -107,21 +116,23 @@ impl Interior {
         };
         let fuses = variant == "fused2";
         let single = match variant {
-            "tma" | "fused2" => Single::Tma(mapped(TMA)?),
-            "wide" => Single::Wide(Wide::new(kernels, layout, units, choices)?),
+            "tma" | "fused2" => Single::Tma(mapped(tma(radius))?),
+            "wide" => Single::Wide(Wide::new(kernels, layout, radius, units, choices)?),
             other => Single::AnyOrder(any_order(other, problem)),
         };
-        let fused = fuses.then(|| mapped(FUSED2)).transpose()?;
+        let fused = fuses.then(|| mapped(fused2(radius))).transpose()?;
         Ok(Self {
+            plain: plain(radius),
             step: TemblorStep { begin: part.begin.map(int), end: part.end.map(int), ..*whole },
             halo: layout.halo.map(int),
             empty: part.is_empty(),
             single,
-            rim: boxes(&slabs(&part, &part.shrunk(4)), (1, 256)),
+            rim: boxes(&slabs(&part, &part.shrunk(radius)), (1, 256)),
             tiling: fused.as_ref().map(|fused| Tiling {
                 interior: part,
                 tile: fused.shape.tile,
-                rim: 4,
+                // Nodes along z come in fours.
+                rim: [radius, 4],
             }),
             fused,
         })
@@ -168,7 +179,7 @@ impl Interior {
         if self.empty {
             return Ok(());
         }
-        kernels.plain(stream, "acoustic_iso_plain_r4", &self.step, &self.rim, fields)
+        kernels.plain(stream, &self.plain, &self.step, &self.rim, fields)
     }
 
     /// Queues two steps, the first of which is number `n`, into wavefields 2 and 3.
@@ -194,31 +205,52 @@ impl Interior {
     }
 }
 
-/// Launch figures of `acoustic_iso_tma`; a block reads 8 planes of p more than it gives out, a
-/// third of its traffic.
-const TMA: TmaShape = TmaShape {
-    kernel: "acoustic_iso_tma",
-    tile: [64, 64],
-    boxes: [[72, 64], [64, 64]],
-    threads: 512,
-    shared: TMA_SHARED,
-    ramp: 4,
-    tiles: NO_TILES,
-    blocks: 0,
-};
+/// Rows on both sides that taps reach, as boxes count.
+const fn both(radius: usize) -> u32 {
+    match radius {
+        2 => 4,
+        3 => 6,
+        _ => 8,
+    }
+}
 
-/// Launch figures of `acoustic_iso_fused2`; a block makes 8 planes more of the first step and reads
-/// 16 more of p.
-const FUSED2: TmaShape = TmaShape {
-    kernel: "acoustic_iso_fused2",
-    tile: [24, 56],
-    boxes: [[40, 72], [32, 64]],
-    threads: 512,
-    shared: FUSED_SHARED,
-    ramp: 8,
-    tiles: NO_TILES,
-    blocks: 0,
-};
+/// Launch figures of `acoustic_iso_tma`; a block reads 2R planes of p more than it gives out, a
+/// third of its traffic.
+const fn tma(radius: usize) -> TmaShape {
+    TmaShape {
+        kernel: match radius {
+            2 => "acoustic_iso_tma_r2",
+            3 => "acoustic_iso_tma_r3",
+            _ => "acoustic_iso_tma",
+        },
+        tile: [64, 64],
+        boxes: [[64 + both(radius), 64], [64, 64]],
+        threads: 512,
+        shared: tma_shared(radius),
+        ramp: radius,
+        tiles: NO_TILES,
+        blocks: 0,
+    }
+}
+
+/// Launch figures of `acoustic_iso_fused2`; a block makes 2R planes more of the first step and reads
+/// 4R more of p.
+const fn fused2(radius: usize) -> TmaShape {
+    TmaShape {
+        kernel: match radius {
+            2 => "acoustic_iso_fused2_r2",
+            3 => "acoustic_iso_fused2_r3",
+            _ => "acoustic_iso_fused2",
+        },
+        tile: [32 - 2 * radius, 56],
+        boxes: [[32 + both(radius), 72], [32, 64]],
+        threads: 512,
+        shared: fused_shared(radius),
+        ramp: 2 * radius,
+        tiles: NO_TILES,
+        blocks: 0,
+    }
+}
 
 const NO_TILES: TemblorTiles = TemblorTiles {
     tiles_z: 0,

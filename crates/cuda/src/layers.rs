@@ -11,6 +11,7 @@ use crate::memory::Buffer;
 use crate::module::{Kernels, StepFields, int, long};
 use crate::operator;
 use crate::sys;
+use crate::variants::TUNED_RADII;
 
 /// Which layer a problem has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +47,9 @@ impl Kind {
         let radius = problem.operator.radius();
         match self {
             // Along walls that are left out of the interior.
-            Self::None => (radius == 4).then(|| "acoustic_iso_plain_r4".into()),
+            Self::None => {
+                TUNED_RADII.contains(&radius).then(|| format!("acoustic_iso_plain_r{radius}"))
+            }
             Self::Cpml if vectorised(problem) => Some("acoustic_iso_cpml_order8".into()),
             Self::Cpml => Some(format!("acoustic_iso_cpml_r{radius}")),
             Self::Minimod => Some(format!("acoustic_iso_minimod_r{radius}")),

@@ -183,7 +183,7 @@ impl Kernels {
     ) -> Result<()> {
         let arguments: [&dyn Argument; 6] =
             [step, boxes, &fields.current, &fields.previous, &fields.next, &fields.speed];
-        // SAFETY: signature of `acoustic_iso_plain_r4`; the plan owns the fields.
+        // SAFETY: signature of `acoustic_iso_plain_r*`; the plan owns the fields.
         unsafe { self.launch(stream, name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
     }
 

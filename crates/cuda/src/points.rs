@@ -39,8 +39,8 @@ pub(crate) struct Tiling {
     pub(crate) interior: NodeBox,
     /// Nodes that a tile gives out along (y, z).
     pub(crate) tile: [usize; 2],
-    /// Nodes around it that it computes too.
-    pub(crate) rim: usize,
+    /// Nodes around it that it computes too, along (y, z).
+    pub(crate) rim: [usize; 2],
 }
 
 impl Sources {
@@ -183,7 +183,8 @@ fn tile_entries<'a>(
             continue;
         }
         let near = |a: usize| {
-            let (size, at) = (tile[a - 1], node[a] - interior.begin[a] + rim);
+            let (size, rim) = (tile[a - 1], rim[a - 1]);
+            let at = node[a] - interior.begin[a] + rim;
             // Tile t computes at + rim in t size .. t size + size + 2 rim.
             let last = (at / size).min(tiles[a - 1] - 1);
             let first = (at + 1).saturating_sub(size + 2 * rim).div_ceil(size);
@@ -191,7 +192,7 @@ fn tile_entries<'a>(
         };
         for (tile_y, y) in near(1) {
             for (tile_z, z) in near(2) {
-                let row = tile[1] + 2 * rim;
+                let row = tile[1] + 2 * rim[1];
                 entries[tile_y * tiles[1] + tile_z].push([int(node[0]), int(y * row + z), int(n)]);
             }
         }

@@ -7,12 +7,29 @@ use crate::ID;
 use crate::layout::Layout;
 use crate::wide;
 
-/// Dynamic shared memory of `acoustic_iso_tma`, bytes; the kernel's `Shared`.
-pub(crate) const TMA_SHARED: usize =
-    8 * 72 * 64 * 4 + 2 * 2 * 64 * 64 * 4 + 4 * 64 * 8 * 4 + 10 * 8;
+/// Radii that the kernels of `sm_90` are built for.
+pub(crate) const TUNED_RADII: std::ops::RangeInclusive<usize> = 2..=4;
 
-/// Dynamic shared memory of `acoustic_iso_fused2`, bytes; the kernel's `Shared`.
-pub(crate) const FUSED_SHARED: usize = 8 * 72 * 40 * 4 + (5 + 7 + 3) * 64 * 32 * 4 + (8 + 3) * 8;
+/// What names of those kernels end in.
+pub(crate) const fn suffix(radius: usize) -> &'static str {
+    match radius {
+        2 => "_r2",
+        3 => "_r3",
+        _ => "",
+    }
+}
+
+/// Dynamic shared memory of `acoustic_iso_tma` for a radius, bytes; the kernel's `Shared`.
+pub(crate) const fn tma_shared(radius: usize) -> usize {
+    8 * (64 + 2 * radius) * 64 * 4 + 2 * 2 * 64 * 64 * 4 + 4 * 64 * 8 * 4 + 10 * 8
+}
+
+/// Dynamic shared memory of `acoustic_iso_fused2` for a radius, bytes; the kernel's `Shared`.
+pub(crate) const fn fused_shared(radius: usize) -> usize {
+    // Rings of p, of p one step ahead, of dt^2 c^2 and of p-.
+    let rings = (radius + 1) + (3 + radius) + 3;
+    8 * 72 * (32 + 2 * radius) * 4 + rings * 64 * 32 * 4 + (8 + 3) * 8
+}
 
 /// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know
 /// about images.
@@ -51,17 +68,19 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     }
     let flops = flops(problem);
     let mut variants = Vec::new();
-    let tuned = limits.capability >= 90 && radius == 4 && problem.grid.active(Axis::Y);
-    if tuned && limits.shared >= wide::SHARED {
+    let tuned =
+        limits.capability >= 90 && TUNED_RADII.contains(&radius) && problem.grid.active(Axis::Y);
+    if tuned && limits.shared >= wide::most_shared(radius) {
         let about = "wide tiles marched along x, p by rows of bulk copies, partial sums (sm_90)";
         // Terms along x and y are added one by one, not in pairs: one more operation per pair.
-        variants.push(Variant::new("wide", about, 16.0, flops + 8.0, 1));
+        let more = (2 * radius) as f64;
+        variants.push(Variant::new("wide", about, 16.0, flops + more, 1));
     }
-    if tuned && limits.shared >= TMA_SHARED {
+    if tuned && limits.shared >= tma_shared(radius) {
         let about = "64x64 tiles marched along x, every stream by bulk tensor copies (sm_90)";
         variants.push(Variant::new("tma", about, 16.0, flops, 1));
     }
-    if tuned && limits.shared >= FUSED_SHARED {
+    if tuned && limits.shared >= fused_shared(radius) {
         let about = "two steps on chip in 56x24 tiles, every stream by bulk tensor copies (sm_90)";
         // Behind the one-step kernels on an H200 at every size (docs/cuda-h200.md).
         variants.push(Variant::new("fused2", about, 10.0, flops, 2));

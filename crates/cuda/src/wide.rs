@@ -8,15 +8,12 @@ use crate::layout::{Layout, NodeBox};
 use crate::module::{Kernels, StepFields, int};
 use crate::parameters::Choices;
 use crate::tiles::{Spread, spread};
+use crate::variants::suffix;
 
-/// Entry points by rising width of the tile.
-pub(crate) const NAMES: [&str; 5] = [
-    "acoustic_iso_wide_z128",
-    "acoustic_iso_wide_z160",
-    "acoustic_iso_wide_z192",
-    "acoustic_iso_wide_z224",
-    "acoustic_iso_wide_z256",
-];
+/// Entry points for a radius by rising width of the tile.
+pub(crate) fn names(radius: usize) -> [String; 5] {
+    WIDTHS.map(|width| format!("acoustic_iso_wide_z{width}{}", suffix(radius)))
+}
 
 /// Widths of the tiles, nodes along z.
 pub(crate) const WIDTHS: [usize; 5] = [128, 160, 192, 224, 256];
@@ -24,8 +21,8 @@ pub(crate) const WIDTHS: [usize; 5] = [128, 160, 192, 224, 256];
 /// Threads of a block.
 const THREADS: usize = 512;
 
-/// Halo of a tile and planes of p in shared memory, as in the kernel.
-const RADIUS: usize = 4;
+/// Halo of a tile along z and planes of p in shared memory, as in the kernel.
+const HALO_Z: usize = 4;
 const RING: usize = 4;
 
 /// What a block costs on top of the planes that it gives out, in planes: it reads eight planes of p
@@ -33,7 +30,9 @@ const RING: usize = 4;
 const RAMP: usize = 6;
 
 /// Dynamic shared memory of the largest tile, bytes.
-pub(crate) const SHARED: usize = shared(256);
+pub(crate) const fn most_shared(radius: usize) -> usize {
+    shared(256, radius)
+}
 
 /// Tile along (y, z).
 const fn tile(width: usize) -> [usize; 2] {
@@ -41,17 +40,19 @@ const fn tile(width: usize) -> [usize; 2] {
 }
 
 /// Dynamic shared memory, bytes: planes on 128 B and a barrier each.
-const fn shared(width: usize) -> usize {
+const fn shared(width: usize, radius: usize) -> usize {
     let [rows, _] = tile(width);
-    let plane = (width + 2 * RADIUS) * (rows + 2 * RADIUS);
+    let plane = (width + 2 * HALO_Z) * (rows + 2 * radius);
     RING * (plane.next_multiple_of(32) * 4 + 8)
 }
 
 /// A tile shape and its blocks.
 #[derive(Debug)]
 pub(crate) struct Wide {
-    /// Place in [`NAMES`].
-    choice: usize,
+    /// Entry point.
+    name: String,
+    /// Dynamic shared memory, bytes.
+    shared: usize,
     spread: Spread,
     /// One past the last element of a row, counted from node 0.
     row_end: i32,
@@ -62,12 +63,15 @@ impl Wide {
     pub(crate) fn new(
         kernels: &Kernels,
         layout: &Layout,
+        radius: usize,
         units: usize,
         choices: Choices,
     ) -> Result<Self> {
         let (choice, spread) = choose(&layout.interior, units, choices);
-        kernels.allow_shared(NAMES[choice])?;
-        Ok(Self { choice, spread, row_end: int(layout.pitch - layout.halo[2]) })
+        let name = names(radius)[choice].clone();
+        kernels.allow_shared(&name)?;
+        let shared = shared(WIDTHS[choice], radius);
+        Ok(Self { name, shared, spread, row_end: int(layout.pitch - layout.halo[2]) })
     }
 
     /// Queues one step in the box of `step`.
@@ -79,8 +83,7 @@ impl Wide {
         fields: &StepFields,
     ) -> Result<()> {
         let Spread { tiles, blocks, .. } = &self.spread;
-        let shared = shared(WIDTHS[self.choice]);
-        kernels.wide(stream, NAMES[self.choice], *blocks, shared, step, tiles, fields, self.row_end)
+        kernels.wide(stream, &self.name, *blocks, self.shared, step, tiles, fields, self.row_end)
     }
 }
 
@@ -127,8 +130,12 @@ mod tests {
     #[test]
     fn shared_memory_is_that_of_the_kernels_arrays() {
         // 136 x 40 and 264 x 24 nodes.
-        assert_eq!(shared(128), 4 * (5440 * 4 + 8));
-        assert_eq!(shared(256), 4 * (6336 * 4 + 8));
-        assert!(WIDTHS.iter().all(|&width| shared(width) <= SHARED));
+        assert_eq!(shared(128, 4), 4 * (5440 * 4 + 8));
+        assert_eq!(shared(256, 4), 4 * (6336 * 4 + 8));
+        // Two rows less on either side, and planes on 128 B: 136 x 38.
+        assert_eq!(shared(128, 3), 4 * (5184 * 4 + 8));
+        for radius in 2..=4 {
+            assert!(WIDTHS.iter().all(|&width| shared(width, radius) <= most_shared(radius)));
+        }
     }
 }

@@ -5,14 +5,25 @@ use temblor_kernel_build::resources::Resources;
 
 /// Kernels tuned for a device, which must not spill, and the registers that their threads may take
 /// for their blocks to fit on a multiprocessor.
-const TUNED: [(&str, u32); 11] = [
+const TUNED: [(&str, u32); 22] = [
     ("acoustic_iso_wide_z128", 128),
     ("acoustic_iso_wide_z160", 128),
     ("acoustic_iso_wide_z192", 128),
     ("acoustic_iso_wide_z224", 128),
     ("acoustic_iso_wide_z256", 128),
+    ("acoustic_iso_wide_z128_r3", 128),
+    ("acoustic_iso_wide_z160_r3", 128),
+    ("acoustic_iso_wide_z192_r3", 128),
+    ("acoustic_iso_wide_z224_r3", 128),
+    ("acoustic_iso_wide_z256_r3", 128),
+    ("acoustic_iso_wide_z128_r2", 128),
+    ("acoustic_iso_wide_z256_r2", 128),
     ("acoustic_iso_tma", 128),
+    ("acoustic_iso_tma_r3", 128),
+    ("acoustic_iso_tma_r2", 128),
     ("acoustic_iso_fused2", 128),
+    ("acoustic_iso_fused2_r3", 128),
+    ("acoustic_iso_fused2_r2", 128),
     ("acoustic_iso_cpml", 168),
     ("acoustic_iso_minimod", 128),
     ("acoustic_iso_cpml_order8", 128),
