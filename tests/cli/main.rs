@@ -11,9 +11,9 @@ mod examples;
 mod files;
 mod guide;
 mod memory;
+mod operator;
 #[path = "../../examples/own_pde.rs"]
 mod own_pde;
-mod operator;
 mod patch_input;
 mod patch_runs;
 mod runs;
