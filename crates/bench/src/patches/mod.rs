@@ -5,6 +5,7 @@
 //! that it takes to bring them there and back.
 
 mod chunks;
+mod figures;
 mod measure;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::preset::{Block, Preset};
 use crate::results::{BoundaryName, Case, Start};
 
 pub use chunks::Chunks;
+pub use figures::PatchFigures;
 pub(crate) use measure::Maker;
 
 /// `[rows.patch]` of a preset.
