@@ -186,3 +186,69 @@ fn a_kernel_can_be_seen_at_every_stage_of_its_making() {
     let wrong = ["patch", "emit", "run.toml", "--stage", "c", "--schedule", "tile"];
     folder.temblor(&wrong).says(2, &["fused, plain and plain-flat"]);
 }
+
+/// CCZ4 at rest on a box of 8 voxels per axis.
+const CCZ4: &str = r#"
+[physics]
+shipped = "ccz4"
+setup = "shift.c"
+[parameters]
+s = 0
+bs = 0
+sigma = 0.1
+[scheme]
+shipped = "fd4"
+[domain]
+patches = [2, 2, 2]
+cells = 4
+size = [1.0, 1.0, 1.0]
+x = "periodic"
+y = "periodic"
+z = "periodic"
+[time]
+end = 0.1
+courant = 1.0
+"#;
+
+#[test]
+fn pairs_of_ccz4s_shift_that_are_inconsistent_are_refused() {
+    let shifted = |text: &str, shift: &str| {
+        let folder = Folder::with(text);
+        let initial = format!(
+            "void initial(const double *x, const parameters *P, double *R) {{\n  \
+             shipped_exact(x, 0.0, P, R);\n  R[BETA_X] = {shift};\n}}\n"
+        );
+        folder.write("shift.c", initial.as_bytes());
+        folder
+    };
+    let mixed = replaced(CCZ4, "s = 0\nbs = 0", "s = 1\nbs = 0");
+    shifted(&mixed, "0.0")
+        .temblor(&["patch", "check", "run.toml"])
+        .says(2, &["s = 1, bs = 0", "1 and 1, or for 0 and 0 without a shift"]);
+    shifted(CCZ4, "0.25").temblor(&["patch", "check", "run.toml"]).says(
+        2,
+        &["s = 0, bs = 0", "`beta_x` of the initial state reaches 0.25", "has to be zero"],
+    );
+}
+
+#[test]
+fn a_box_that_does_not_fit_is_refused_with_both_numbers() {
+    let text = replaced(SOD, "[5, 1]", "[200000, 100000]");
+    for command in ["check", "run"] {
+        folder(&text).temblor(&["patch", command, "run.toml"]).says(4, &["bytes", "of patches"]);
+    }
+}
+
+#[test]
+fn a_long_step_is_warned_of_and_one_that_is_never_stable_refused() {
+    let fd4 = replaced(SOD, "shipped = \"rusanov\"", "shipped = \"fd4\"");
+    // Four stages: 2.828 / 1.372 * 7 / 2 = 7.21 along both axes, twice that along one.
+    let check = |courant: &str, code: i32| {
+        let text = replaced(&fd4, "courant = 0.4", courant);
+        let text = replaced(&text, "gamma = 1.4", "sigma = 0.1");
+        folder(&text).temblor(&["patch", "check", "run.toml"]).says(code, &[])
+    };
+    assert!(check("courant = 9.0", 0).stdout.contains("warning: courant is 9"));
+    assert!(!check("courant = 2.0", 0).stdout.contains("warning"));
+    assert!(check("courant = 15.0", 2).stderr.contains("one axis alone"));
+}
