@@ -20,6 +20,7 @@ fn holds(
     #[values("cpu-ref", "cpu")] id: &str,
     #[values(
         "every_order_has_the_symbol_of_its_weights",
+        "a_plane_wave_travels_at_the_velocity_of_its_operator",
         "a_trace_is_the_discrete_greens_function",
         "a_trace_is_the_discrete_greens_function_in_2d",
         "amplitudes_do_not_depend_on_the_spacing",

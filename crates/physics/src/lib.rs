@@ -7,6 +7,7 @@
 pub mod boundary;
 pub mod cfl;
 pub mod choice;
+pub mod composed;
 pub mod cpml;
 pub mod dispersion;
 pub mod error;

@@ -10,6 +10,7 @@ mod conservation;
 mod homogeneous;
 mod mirrors;
 mod off_grid;
+mod operators;
 mod order;
 mod reflection;
 mod shot;
@@ -38,6 +39,11 @@ pub fn physics_checks() -> Vec<Check> {
             "every_order_has_the_symbol_of_its_weights",
             "k^2 of an eigenmode between free surfaces, orders 2 to 16",
             order::eigenmode,
+        ),
+        physics(
+            "a_plane_wave_travels_at_the_velocity_of_its_operator",
+            "100 steps of standing waves along an axis and a diagonal, operators of all families",
+            operators::plane_waves,
         ),
         physics(
             "a_trace_is_the_discrete_greens_function",
