@@ -135,7 +135,7 @@ pub(super) fn plane_waves(
                 let (measured, predicted) = velocities(backend, variant, problem, diagonal)?;
                 let along = if diagonal { "a diagonal" } else { "an axis" };
                 let what = format!(
-                    "{arithmetic:?} {name} along {along}, {CELLS} cells per wavelength: velocity \
+                    "{arithmetic:?} {name} along {along}, {CELLS} cells per wavelength on axes: velocity \
                      {:+.5} % from c, predicted {:+.5} %",
                     100.0 * (measured - 1.0),
                     100.0 * (predicted - 1.0)
