@@ -109,7 +109,9 @@ fn schedules_of_finite_volumes_give_the_interpreters_bits() {
 
 #[test]
 fn schedules_of_finite_differences_give_the_interpreters_bits() {
-    hold("euler", "fd4", 3, 3, &["F"]);
+    for (dimensions, cells) in [(2, 5), (3, 3), (3, 6)] {
+        hold("euler", "fd4", dimensions, cells, &["F"]);
+    }
     hold("elastics", "fd4", 2, 3, &["D"]);
 }
 
@@ -151,8 +153,10 @@ fn poison(kernel: &Kernel, chunk: &mut [f64]) {
 
 #[test]
 fn edges_and_corners_of_the_halo_have_no_influence() {
-    for (physics, scheme) in [("euler", "rusanov"), ("euler", "fd4"), ("ccz4", "fd4")] {
-        let fused = kernel(physics, scheme, 3, 3, Plan::Fused);
+    for (physics, scheme, cells) in
+        [("euler", "rusanov", 3), ("euler", "fd4", 3), ("euler", "fd4", 6), ("ccz4", "fd4", 3)]
+    {
+        let fused = kernel(physics, scheme, 3, cells, Plan::Fused);
         let mut case = random(&fused, 2);
         let backend = CpuBackend::new();
         let want = apply(&backend, &fused, None, &case);

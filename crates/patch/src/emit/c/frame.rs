@@ -261,5 +261,6 @@ fn pool(kernel: &Kernel) -> (Vec<usize>, usize) {
         offsets[usize::from(block.0)] = at;
         end = end.max(at + size);
     }
-    (offsets, end)
+    // Rows of whole vectors read beyond the last.
+    (offsets, if end > 0 { end + super::flat::VECTOR } else { 0 })
 }

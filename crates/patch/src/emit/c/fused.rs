@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::families::{Families, families};
+use super::flat;
 use super::frame::{Frame, StageFrame, Table, written};
 use super::segments::{Segment, segments, slots};
 use super::{Options, loaded, position, uniform_leaf};
@@ -34,6 +35,10 @@ struct Printer<'a> {
 }
 
 fn print_stage(frame: &Frame, options: &Options, stage: &StageFrame, text: &mut String) {
+    if let Some(order) = flat::flat(frame.kernel, &frame.scalars, stage.stage) {
+        flat::print(frame, stage, &order, text);
+        return;
+    }
     let outputs = stage.stage.outputs();
     let last = stage.stage.high.map(|high| high - 1);
     let families = families(frame.kernel, &frame.scalars, &outputs, last);

@@ -18,9 +18,11 @@
 
 mod alike;
 mod families;
+mod flat;
 mod frame;
 mod fused;
 mod plain;
+mod rows;
 mod segments;
 
 use std::fmt::Write as _;
@@ -101,7 +103,10 @@ pub fn flags(style: Style, contract: bool) -> Vec<&'static str> {
 pub fn emit(kernel: &Kernel, options: &Options) -> Result<String> {
     let mut text = head(kernel);
     match options.style {
-        Style::Fused => fused::emit(kernel, options, &mut text),
+        Style::Fused => {
+            let stored = rows::stored(kernel);
+            fused::emit(stored.as_ref().unwrap_or(kernel), options, &mut text);
+        }
         Style::Plain => plain::emit(kernel, false, &mut text)?,
         Style::PlainFlat => plain::emit(kernel, true, &mut text)?,
     }
