@@ -370,6 +370,30 @@ mod tests {
     }
 
     #[test]
+    fn finer_grids_bring_every_operator_to_the_wave_speed() {
+        use crate::{Criterion, Fit};
+        // Halving the spacing divides the error by 2^order, and by 4 for weights that keep the
+        // second moment and nothing else.
+        let fits = Criterion::ALL.map(|c| (Operator::Fitted(Fit::of_space(3, c, 5.0)), 2.0, 100.0));
+        let implicit = [(Operator::Implicit { radius: 4 }, 2.0, 100.0)];
+        let direct = [2, 4, 6, 8].map(|order| (Operator::Direct { order }, order as f64, 16.0));
+        for (operator, order, points) in fits.into_iter().chain(implicit).chain(direct) {
+            let weights = operator.second_derivative();
+            let error = |points| error_at(&weights, 0.0, 3, points);
+            let slope = (error(points) / error(2.0 * points)).log2();
+            assert!((slope - order).abs() < 0.15, "{operator}: {slope}");
+        }
+        // With leapfrog at a fixed Courant number every one is of second order.
+        let joint = Fit::of_space(3, Criterion::Minimax, 5.0).with_time(0.4, 1.0, 3);
+        for operator in [Operator::Fitted(joint), Operator::Direct { order: 8 }] {
+            let weights = operator.second_derivative();
+            let slope =
+                (error_at(&weights, 0.4, 3, 100.0) / error_at(&weights, 0.4, 3, 200.0)).log2();
+            assert!((slope - 2.0).abs() < 0.05, "{operator}: {slope}");
+        }
+    }
+
+    #[test]
     fn of_space_alone_no_direction_of_cubes_is_worse_than_an_axis() {
         let fit = crate::Fit::of_space(3, crate::Criterion::Minimax, 5.0);
         for operator in [Operator::Fitted(fit), Operator::Implicit { radius: 3 }] {

@@ -58,7 +58,7 @@ impl From<&Boundary> for BoundaryKind {
 pub struct ProblemClass {
     /// Equation.
     pub equation: Equation,
-    /// Operator.
+    /// Operator, the numbers of a fit included; kernels differ by its radius alone.
     pub operator: Operator,
     /// Arithmetic.
     pub arithmetic: Arithmetic,
