@@ -23,7 +23,9 @@ struct Shared {
   static_assert(R <= H && 2 * R <= RING, "taps beyond the halo or the ring");
   static constexpr int MIDDLE_RING = R + 1, SPEED_RING = PREV_RING + R;
   static constexpr int PLANE = PZ * (MY + 2 * R);
-  float p[RING][PLANE];
+  // Bulk tensor copies write to multiples of 128 B.
+  static constexpr int ROOM = (PLANE + 31) / 32 * 32;
+  float p[RING][ROOM];
   float middle[MIDDLE_RING][MIDDLE];
   float v[SPEED_RING][MIDDLE];
   float prev[PREV_RING][MIDDLE];

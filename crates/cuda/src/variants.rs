@@ -28,7 +28,9 @@ pub(crate) const fn tma_shared(radius: usize) -> usize {
 pub(crate) const fn fused_shared(radius: usize) -> usize {
     // Rings of p, of p one step ahead, of dt^2 c^2 and of p-.
     let rings = (radius + 1) + (3 + radius) + 3;
-    8 * 72 * (32 + 2 * radius) * 4 + rings * 64 * 32 * 4 + (8 + 3) * 8
+    // Planes of p start at multiples of 128 bytes.
+    let plane = (72 * (32 + 2 * radius) * 4).next_multiple_of(128);
+    8 * plane + rings * 64 * 32 * 4 + (8 + 3) * 8
 }
 
 /// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know

@@ -13,7 +13,7 @@
 //! extrema of one size and alternating sign mark the best fit. With time the directions differ, and
 //! a sample of them takes part. Then the free powers are no Haar system, and left to themselves they
 //! take any size for a small gain in the band. So beyond it -S stays between half of the second-order
-//! operator's and the exact x^2, and below what leapfrog can bear at that Courant number ([`limits`]).
+//! operator's and the exact x^2, and below what leapfrog can bear at that Courant number (`limits`).
 
 use std::collections::HashMap;
 use std::f64::consts::PI;
