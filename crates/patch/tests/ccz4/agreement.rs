@@ -200,10 +200,13 @@ pub(crate) fn compare(physics: &Physics, case: &Case) -> Result<(), String> {
             3 => problems::linear_wave(case.x, t, extra.wavelength, extra.amplitude),
             _ => problems::puncture(case.x, extra.mass),
         };
-        for (term, t) in [(Term::Initial, 0.0), (Term::Exact, case.t)] {
+        // A puncture has no exact solution in closed form: `exact` is flat space, which is not how it
+        // begins, so that no errors are made of it.
+        let solution = if problem == 4 { problems::flat() } else { state(case.t) };
+        for (term, want) in [(Term::Initial, state(0.0)), (Term::Exact, solution)] {
             let got = case.evaluate(physics, term, 0, &[("problem", problem)])?;
             let what = format!("{}: problem {problem}, {}", case.name, term.name());
-            entry_by_entry(&what, &got, &state(t))?;
+            entry_by_entry(&what, &got, &want)?;
         }
     }
     Ok(())
