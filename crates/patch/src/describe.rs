@@ -164,20 +164,8 @@ fn node(kernel: &Kernel, node: &Node) -> String {
 
 const fn unary(function: Unary) -> &'static str {
     match function {
-        Unary::Negate => "-",
         Unary::Absolute => "abs",
-        Unary::SquareRoot => "sqrt",
-        Unary::CubeRoot => "cbrt",
-        Unary::Exponential => "exp",
-        Unary::Logarithm => "log",
-        Unary::Sine => "sin",
-        Unary::Cosine => "cos",
-        Unary::Tangent => "tan",
-        Unary::ArcTangent => "atan",
-        Unary::HyperbolicSine => "sinh",
-        Unary::HyperbolicCosine => "cosh",
-        Unary::HyperbolicTangent => "tanh",
-        Unary::Floor => "floor",
+        other => crate::emit::unary_name(other),
     }
 }
 

@@ -75,16 +75,7 @@ impl<'a> Scalars<'a> {
         leaves: &dyn Leaves,
         at: &dyn Fn(Value) -> String,
     ) -> String {
-        match self.graph.node(value) {
-            Node::Constant(bits) => literal(f64::from_bits(bits)),
-            Node::Leaf(leaf) => leaves.leaf(leaf),
-            Node::Unary(Unary::Negate, a) => format!("-{}", at(a)),
-            Node::Unary(function, a) => format!("{}({})", unary_name(function), at(a)),
-            Node::Binary(function, a, b) => binary(function, &at(a), &at(b)),
-            Node::Logic(logic, a, b) => format!("{} {} {}", at(a), logic_sign(logic), at(b)),
-            Node::Not(a) => format!("!{}", at(a)),
-            Node::Select(c, a, b) => format!("{} ? {} : {}", at(c), at(a), at(b)),
-        }
+        expression(self.graph, value, leaves, at)
     }
 
     /// `const double v17 = ...;`
@@ -254,6 +245,25 @@ pub fn literal(number: f64) -> String {
         format!("0x{lead}{point}{digits}p{exponent}")
     };
     if sign.is_empty() { text } else { format!("(-{text})") }
+}
+
+/// The operation that gives a value, from its operands as `at` names them.
+pub(crate) fn expression(
+    graph: &Graph,
+    value: Value,
+    leaves: &dyn Leaves,
+    at: &dyn Fn(Value) -> String,
+) -> String {
+    match graph.node(value) {
+        Node::Constant(bits) => literal(f64::from_bits(bits)),
+        Node::Leaf(leaf) => leaves.leaf(leaf),
+        Node::Unary(Unary::Negate, a) => format!("-{}", at(a)),
+        Node::Unary(function, a) => format!("{}({})", unary_name(function), at(a)),
+        Node::Binary(function, a, b) => binary(function, &at(a), &at(b)),
+        Node::Logic(logic, a, b) => format!("{} {} {}", at(a), logic_sign(logic), at(b)),
+        Node::Not(a) => format!("!{}", at(a)),
+        Node::Select(c, a, b) => format!("{} ? {} : {}", at(c), at(a), at(b)),
+    }
 }
 
 /// Name of a function of one value in C.

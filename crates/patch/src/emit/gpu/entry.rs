@@ -1,10 +1,10 @@
 //! The frame of a kernel: which voxels a thread takes, tiles, what is computed once per patch.
 
-use crate::emit::Scalars;
 use crate::emit::gpu::body::{COLUMNS, Printer, Work, put};
 use crate::emit::gpu::fit::{Line, Room};
 use crate::emit::gpu::order::{Costs, Order};
 use crate::emit::gpu::{Entry, Way};
+use crate::emit::{Scalars, expression};
 use crate::graph::{BlockId, Leaf, Node};
 
 impl Printer<'_> {
@@ -313,9 +313,10 @@ impl Printer<'_> {
             }
             let kind = if node.is_truth() { "int" } else { "double" };
             let name = format!("u{}", value.index());
-            let expression =
-                self.expression(value, &|v| self.uniform_name(v), &|leaf| self.cell_leaf(leaf));
-            put(text, format_args!("    const {kind} {name} = {expression};\n"));
+            let operation = expression(self.graph, value, &|leaf| self.cell_leaf(leaf), &|v| {
+                self.uniform_name(v)
+            });
+            put(text, format_args!("    const {kind} {name} = {operation};\n"));
             if let Some(n) = work.uniform.get(&value) {
                 let count = work.uniforms.len();
                 put(text, format_args!("    shared[{at} + THREAD * {count} + {n}] = {name};\n"));

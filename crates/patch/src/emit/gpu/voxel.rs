@@ -4,8 +4,8 @@ use crate::emit::gpu::body::{Printer, Work, put};
 use crate::emit::gpu::fit::Line;
 use crate::emit::gpu::order::Step;
 use crate::emit::gpu::{Layout, Way};
-use crate::emit::{literal, unary_name};
-use crate::graph::{Binary, BlockId, Coordinate, Leaf, Logic, Node, Unary, Value};
+use crate::emit::{expression, literal};
+use crate::graph::{Binary, BlockId, Coordinate, Leaf, Node, Unary, Value};
 use crate::kernel::{INPUT, OUTPUT};
 
 impl Printer<'_> {
@@ -229,8 +229,8 @@ impl Printer<'_> {
                             ),
                         );
                     } else {
-                        let expression = self.expression(value, &name, &leaf);
-                        put(text, format_args!("      {kind}v{n} = {expression};\n"));
+                        let operation = expression(self.graph, value, &leaf, &name);
+                        put(text, format_args!("      {kind}v{n} = {operation};\n"));
                     }
                 }
                 Step::Save(value, slot) => put(
@@ -294,7 +294,10 @@ impl Printer<'_> {
                 None => {
                     let name = |v| self.name(work, v);
                     let _ = node;
-                    format!("({})", self.expression(value, &name, &|leaf| self.cell_leaf(leaf)))
+                    format!(
+                        "({})",
+                        expression(self.graph, value, &|leaf| self.cell_leaf(leaf), &name)
+                    )
                 }
             },
             Node::Unary(Unary::Negate, a) => format!("(-{})", self.name(work, a)),
@@ -334,45 +337,6 @@ impl Printer<'_> {
                 )
             }
             other => self.cell_leaf(other),
-        }
-    }
-
-    pub(super) fn expression(
-        &self,
-        value: Value,
-        name: &dyn Fn(Value) -> String,
-        leaf: &dyn Fn(Leaf) -> String,
-    ) -> String {
-        match self.graph.node(value) {
-            Node::Constant(bits) => literal(f64::from_bits(bits)),
-            Node::Leaf(start) => leaf(start),
-            Node::Unary(Unary::Negate, a) => format!("-{}", name(a)),
-            Node::Unary(function, a) => format!("{}({})", unary_name(function), name(a)),
-            Node::Binary(function, a, b) => {
-                let (a, b) = (name(a), name(b));
-                match function {
-                    Binary::Add => format!("{a} + {b}"),
-                    Binary::Subtract => format!("{a} - {b}"),
-                    Binary::Multiply => format!("{a} * {b}"),
-                    Binary::Divide => format!("{a} / {b}"),
-                    Binary::Minimum => format!("{a} < {b} ? {a} : {b}"),
-                    Binary::Maximum => format!("{a} > {b} ? {a} : {b}"),
-                    Binary::Power => format!("pow({a}, {b})"),
-                    Binary::ArcTangent2 => format!("atan2({a}, {b})"),
-                }
-            }
-            Node::Logic(logic, a, b) => {
-                let sign = match logic {
-                    Logic::Less => "<",
-                    Logic::LessEqual => "<=",
-                    Logic::Equal => "==",
-                    Logic::And => "&",
-                    Logic::Or => "|",
-                };
-                format!("{} {sign} {}", name(a), name(b))
-            }
-            Node::Not(a) => format!("!{}", name(a)),
-            Node::Select(c, a, b) => format!("{} ? {} : {}", name(c), name(a), name(b)),
         }
     }
 }
