@@ -253,6 +253,65 @@ pub trait PatchSet: Send {
     }
 }
 
+/// Refuses parameters that a kernel cannot take: a wrong number, or another value for one that is built
+/// into it.
+///
+/// # Errors
+/// [`Error::Invalid`] that names the parameter.
+pub fn check_parameters(kernel: &Kernel, parameters: &[f64]) -> Result<()> {
+    if parameters.len() != kernel.parameters.len() {
+        return Err(Error::Invalid {
+            what: format!("{} parameters for {}", parameters.len(), kernel.name),
+            remedy: format!("give all {} in order", kernel.parameters.len()),
+        });
+    }
+    for (n, (parameter, &value)) in kernel.parameters.iter().zip(parameters).enumerate() {
+        let frozen = kernel.frozen.iter().find(|(place, _)| usize::from(*place) == n);
+        let fixed = match frozen {
+            Some(&(_, value)) => Some(value),
+            None => parameter.integer.then_some(parameter.default),
+        };
+        if let Some(fixed) = fixed.filter(|fixed| fixed.to_bits() != value.to_bits()) {
+            return Err(Error::Invalid {
+                what: format!("{} = {value} in a kernel built with {fixed}", parameter.name),
+                remedy: "build the kernel again with the other value".into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses chunks of a call whose numbers or lengths do not fit a kernel.
+///
+/// # Errors
+/// [`Error::Invalid`] with both numbers.
+pub fn check_chunks(
+    kernel: &Kernel,
+    count: usize,
+    inputs: &[&[f64]],
+    outputs: &[&mut [f64]],
+    speeds: &[f64],
+) -> Result<()> {
+    let wrong = |what: String, remedy: String| Err(Error::Invalid { what, remedy });
+    if inputs.len() != count || outputs.len() != count {
+        let what = format!("{} inputs and {} outputs", inputs.len(), outputs.len());
+        return wrong(what, format!("give one of each for all {count} cells"));
+    }
+    if !(speeds.is_empty() || speeds.len() == count) {
+        let what = format!("{} speeds for {count} cells of {}", speeds.len(), kernel.name);
+        return wrong(what, "give none, or a place per cell".into());
+    }
+    let (input, output) = (kernel.shape.input_len(), kernel.shape.output_len());
+    if let Some(bad) = inputs.iter().find(|chunk| chunk.len() != input) {
+        return wrong(format!("an input of {} values", bad.len()), format!("inputs have {input}"));
+    }
+    if let Some(bad) = outputs.iter().find(|chunk| chunk.len() != output) {
+        let what = format!("an output of {} values", bad.len());
+        return wrong(what, format!("outputs have {output}"));
+    }
+    Ok(())
+}
+
 /// The answer of backends without patch kernels.
 pub(crate) fn none(backend: &str, kernel: &Kernel) -> Error {
     Error::Unsupported { backend: backend.into(), what: format!("patch kernels ({})", kernel.name) }

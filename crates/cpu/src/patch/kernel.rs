@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use temblor_backend::patch::{check_chunks, check_parameters};
 use temblor_backend::{Cell, Error, PatchKernel, PatchReport, PatchSet, Result};
 use temblor_patch::emit::gpu::{post_kernel, speed_kernel};
 use temblor_patch::graph::Leaf;
@@ -83,31 +84,13 @@ pub(crate) fn invalid(what: String, remedy: &str) -> Error {
     Error::Invalid { what, remedy: remedy.into() }
 }
 
-fn fits(what: &str, got: usize, want: usize) -> Result<()> {
-    if got == want {
-        return Ok(());
-    }
-    Err(invalid(format!("{what}: {got} given, {want} needed"), "give as many as are needed"))
-}
-
 impl PatchKernel for CpuKernel {
     fn report(&self) -> &PatchReport {
         &self.report
     }
 
     fn set_parameters(&mut self, parameters: &[f64]) -> Result<()> {
-        let kernel = &self.engine.kernel;
-        fits("parameters", parameters.len(), kernel.parameters.len())?;
-        for (place, (known, &given)) in kernel.parameters.iter().zip(parameters).enumerate() {
-            let frozen = kernel.frozen.iter().find(|(at, _)| usize::from(*at) == place);
-            let fixed = if known.integer { Some(known.default) } else { frozen.map(|one| one.1) };
-            if fixed.is_some_and(|fixed| fixed.to_bits() != given.to_bits()) {
-                return Err(invalid(
-                    format!("parameter {} = {given} is built into the kernel", known.name),
-                    "make a kernel with this value",
-                ));
-            }
-        }
+        check_parameters(&self.engine.kernel, parameters)?;
         self.parameters = parameters.to_vec();
         Ok(())
     }
@@ -119,18 +102,7 @@ impl PatchKernel for CpuKernel {
         outputs: &mut [&mut [f64]],
         speeds: &mut [f64],
     ) -> Result<()> {
-        let shape = &self.engine.kernel.shape;
-        fits("inputs", inputs.len(), cells.len())?;
-        fits("outputs", outputs.len(), cells.len())?;
-        for input in inputs {
-            fits("values of an input", input.len(), shape.input_len())?;
-        }
-        for output in outputs.iter() {
-            fits("values of an output", output.len(), shape.output_len())?;
-        }
-        if !speeds.is_empty() {
-            fits("speeds", speeds.len(), cells.len())?;
-        }
+        check_chunks(&self.engine.kernel, cells.len(), inputs, outputs, speeds)?;
         self.cells.set(cells);
         self.speeds.resize(cells.len(), 0.0);
         let all = &mut self.speeds;

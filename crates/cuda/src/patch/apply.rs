@@ -9,6 +9,7 @@
 use std::sync::{Arc, Mutex};
 
 use cudarc::driver::{CudaContext, CudaStream};
+use temblor_backend::patch::check_chunks;
 use temblor_backend::{Cell, Error, Result};
 use temblor_patch::Kernel;
 use temblor_patch::emit::gpu::{Layouts, Schedule, speed_of_key};
@@ -69,7 +70,7 @@ pub(super) struct Pipeline {
     fetch: Option<Fetch>,
 }
 
-/// Refuses lengths that do not fit.
+/// Refuses chunks that do not fit, and speeds of a kernel that computes none.
 pub(super) fn check(
     kernel: &Kernel,
     cells: &[Cell],
@@ -77,32 +78,13 @@ pub(super) fn check(
     outputs: &[&mut [f64]],
     speeds: &[f64],
 ) -> Result<()> {
-    let count = cells.len();
-    let wrong = |what: String, remedy: String| Err(Error::Invalid { what, remedy });
-    if inputs.len() != count || outputs.len() != count {
-        let what = format!("{} inputs and {} outputs", inputs.len(), outputs.len());
-        return wrong(what, format!("give one of each for all {count} cells"));
+    if !speeds.is_empty() && !kernel.speeds {
+        return Err(Error::Invalid {
+            what: format!("{} speeds for {} cells of {}", speeds.len(), cells.len(), kernel.name),
+            remedy: "give none: this kernel computes no speeds".into(),
+        });
     }
-    if !(speeds.is_empty() || speeds.len() == count && kernel.speeds) {
-        let what = format!("{} speeds for {count} cells of {}", speeds.len(), kernel.name);
-        let remedy = if kernel.speeds {
-            "give none, or a place per cell"
-        } else {
-            "give none: this kernel computes no speeds"
-        };
-        return wrong(what, remedy.into());
-    }
-    let (input, output) = (kernel.shape.input_len(), kernel.shape.output_len());
-    if let Some(bad) = inputs.iter().find(|chunk| chunk.len() != input) {
-        return wrong(format!("an input of {} values", bad.len()), format!("inputs have {input}"));
-    }
-    if let Some(bad) = outputs.iter().find(|chunk| chunk.len() != output) {
-        return wrong(
-            format!("an output of {} values", bad.len()),
-            format!("outputs have {output}"),
-        );
-    }
-    Ok(())
+    check_chunks(kernel, cells.len(), inputs, outputs, speeds)
 }
 
 impl Pipeline {

@@ -16,9 +16,8 @@ mod tuned;
 use std::sync::Arc;
 
 use cudarc::driver::CudaContext;
-use temblor_backend::{
-    Cell, Error, HostMemory, PatchKernel, PatchOptions, PatchReport, PatchSet, Result,
-};
+use temblor_backend::patch::check_parameters;
+use temblor_backend::{Cell, HostMemory, PatchKernel, PatchOptions, PatchReport, PatchSet, Result};
 use temblor_patch::Kernel;
 use temblor_patch::emit::gpu::{Layouts, Schedule, Way, candidates, post_kernel, speed_kernel};
 
@@ -197,30 +196,7 @@ impl PatchKernel for CudaPatchKernel {
     }
 
     fn set_parameters(&mut self, parameters: &[f64]) -> Result<()> {
-        let kernel = &self.programs.kernel;
-        if parameters.len() != kernel.parameters.len() {
-            return Err(Error::Invalid {
-                what: format!("{} parameters for {}", parameters.len(), kernel.name),
-                remedy: format!("give all {} in order", kernel.parameters.len()),
-            });
-        }
-        for (n, (parameter, &value)) in kernel.parameters.iter().zip(parameters).enumerate() {
-            let frozen = kernel.frozen.iter().find(|(place, _)| usize::from(*place) == n);
-            let fixed = match frozen {
-                Some(&(_, value)) => Some(value),
-                None => parameter.integer.then_some(parameter.default),
-            };
-            if fixed.is_some_and(|fixed| fixed.to_bits() != value.to_bits()) {
-                return Err(Error::Invalid {
-                    what: format!(
-                        "{} = {value} in a kernel built with {}",
-                        parameter.name,
-                        fixed.unwrap_or_default()
-                    ),
-                    remedy: "build the kernel again with the other value".into(),
-                });
-            }
-        }
+        check_parameters(&self.programs.kernel, parameters)?;
         self.parameters = parameters.to_vec();
         Ok(())
     }
