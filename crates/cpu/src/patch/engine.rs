@@ -1,11 +1,11 @@
 //! How a kernel is carried out: by the interpreter or by code that the host's compiler made, spread
 //! over threads by patches.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use rayon::prelude::*;
 use temblor_backend::{Error, Result};
-use temblor_patch::{Cell, Kernel, interpret};
+use temblor_patch::{Cell, Interpreter, Kernel};
 
 use super::batch::{Batch, Cells};
 use super::sys::{Compiled, Scratch};
@@ -18,14 +18,14 @@ const LEAST_WORK: f64 = 2e6;
 const TASKS: usize = 8;
 
 pub(crate) struct Engine {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: Arc<Kernel>,
     /// Patches that a task should have at least.
     least: usize,
     way: Way,
 }
 
 enum Way {
-    Interpreter,
+    Interpreter(Interpreter),
     Compiled {
         code: Compiled,
         /// Whether a task per thread is what the schedule means: plain loops over all patches.
@@ -44,12 +44,14 @@ fn least(kernel: &Kernel) -> usize {
 
 impl Engine {
     pub(crate) fn interpreter(kernel: Kernel) -> Self {
-        Self { least: least(&kernel), kernel, way: Way::Interpreter }
+        let kernel = Arc::new(kernel);
+        let way = Way::Interpreter(Interpreter::new(kernel.clone()));
+        Self { least: least(&kernel), kernel, way }
     }
 
     pub(crate) fn compiled(kernel: Kernel, code: Compiled, whole: bool) -> Self {
         let way = Way::Compiled { code, whole, idle: Mutex::default() };
-        Self { least: least(&kernel), kernel, way }
+        Self { least: least(&kernel), kernel: Arc::new(kernel), way }
     }
 
     /// Whether the schedule means loops over all patches.
@@ -104,15 +106,15 @@ impl Engine {
     ) -> Result<()> {
         let range = first..first + inputs.len();
         match &self.way {
-            Way::Interpreter => {
+            Way::Interpreter(interpreter) => {
                 let cells: Vec<Cell> = range.map(|patch| cells.cell(patch)).collect();
-                interpret(&self.kernel, parameters, &cells, inputs, outputs, speeds).map_err(
-                    |error| Error::Driver {
+                interpreter.apply(parameters, &cells, inputs, outputs, speeds).map_err(|error| {
+                    Error::Driver {
                         backend: "cpu".into(),
                         call: "interpreter".into(),
                         source: error.into(),
-                    },
-                )
+                    }
+                })
             }
             Way::Compiled { code, idle, .. } => {
                 speeds.fill(f64::NEG_INFINITY);

@@ -28,21 +28,31 @@ type Run = unsafe extern "C" fn(
     *mut f64,
 );
 
-/// A cache line and the widest vector.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "kernels reach it by pointer")] [f64; 8]);
+/// Bytes of a cache line and of the widest vector.
+const LINE: usize = 64;
 
-/// Room for a kernel's temporaries and tables, readied by it.
-#[derive(Debug, Default)]
+/// Room for a kernel's temporaries and tables, from a multiple of [`LINE`] on, readied by the kernel.
+#[derive(Debug)]
 pub(crate) struct Scratch {
-    lines: Vec<Line>,
+    values: Vec<f64>,
+    /// First value on such a multiple.
+    start: usize,
 }
 
 impl Scratch {
+    fn zeros(length: usize) -> Self {
+        let values = vec![0.0; length + LINE / size_of::<f64>()];
+        let start = values.as_ptr().align_offset(LINE);
+        Self { values, start }
+    }
+
     /// Doubles that it holds.
     pub(crate) fn len(&self) -> usize {
-        self.lines.len() * 8
+        self.values.len() - self.start
+    }
+
+    fn first(&mut self) -> *mut f64 {
+        self.values[self.start..].as_mut_ptr()
     }
 }
 
@@ -91,10 +101,9 @@ impl Compiled {
 
     /// Readies scratch for [`Compiled::run`].
     pub(crate) fn prepared(&self, patches: usize) -> Scratch {
-        let lines = vec![Line::default(); self.scratch_len(patches).div_ceil(8)];
-        let mut scratch = Scratch { lines };
+        let mut scratch = Scratch::zeros(self.scratch_len(patches));
         // SAFETY: the kernel writes no more than `scratch_len` values.
-        unsafe { (self.prepare)(scratch.lines.as_mut_ptr().cast()) };
+        unsafe { (self.prepare)(scratch.first()) };
         scratch
     }
 
@@ -127,7 +136,7 @@ impl Compiled {
                 parameters.as_ptr(),
                 speeds,
                 count,
-                scratch.lines.as_mut_ptr().cast(),
+                scratch.first(),
             );
         }
     }
