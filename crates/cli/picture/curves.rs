@@ -4,21 +4,10 @@ use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
 use super::Image;
-use super::frame::load_font;
+use super::frame::{COLOURS, INK, SUPERSAMPLING, load_font};
 use super::units::{exponent, power_of_ten, tick};
 
 const SIZE: (u32, u32) = (1000, 560);
-const SUPERSAMPLING: u32 = 2;
-const INK: RGBColor = RGBColor(40, 40, 40);
-/// Colours that differ in brightness too (Okabe and Ito 2008).
-const COLOURS: [RGBColor; 6] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-];
 
 /// Values along a line.
 #[derive(Debug, Clone)]

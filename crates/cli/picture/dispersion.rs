@@ -7,24 +7,11 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::Image;
-use super::frame::load_font;
+use super::frame::{COLOURS, INK, SUPERSAMPLING, load_font};
 
 const SIZE: (u32, u32) = (1000, 640);
-/// Pixels of the PNG per unit of the SVG, before it is halved.
-const SUPERSAMPLING: u32 = 2;
-const INK: RGBColor = RGBColor(40, 40, 40);
-/// Colours that differ in brightness too (Okabe and Ito 2008).
-const COLOURS: [RGBColor; 9] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(86, 180, 233),
-    RGBColor(230, 159, 0),
-    RGBColor(0, 0, 0),
-    RGBColor(120, 94, 240),
-    RGBColor(140, 80, 20),
-];
+/// For more curves than there are colours of pictures.
+const MORE: [RGBColor; 3] = [RGBColor(0, 0, 0), RGBColor(120, 94, 240), RGBColor(140, 80, 20)];
 
 /// Errors below this are drawn as this: rounding is no error of the operator.
 const FLOOR: f64 = 1e-7;
@@ -100,8 +87,9 @@ impl Dispersion {
             .label_style(text(14))
             .axis_desc_style(text(16))
             .draw()?;
+        let colours = [COLOURS.as_slice(), &MORE].concat();
         for (n, (name, points)) in self.curves.iter().enumerate() {
-            let style = COLOURS[n % COLOURS.len()].stroke_width(2 * s);
+            let style = colours[n % colours.len()].stroke_width(2 * s);
             let points = points.iter().filter(|p| p.1.is_finite());
             let points: Vec<_> = points.map(|&(x, y)| (x, y.max(FLOOR))).collect();
             let legend =

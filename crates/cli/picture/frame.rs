@@ -10,7 +10,7 @@ use super::units::{exponent, power_of_ten, tick};
 use super::{Colours, Image};
 
 /// Figures are drawn this many times larger and averaged down.
-const SUPERSAMPLING: u32 = 2;
+pub(super) const SUPERSAMPLING: u32 = 2;
 
 const MARGIN: u32 = 14;
 const TITLE_HEIGHT: u32 = 34;
@@ -24,7 +24,16 @@ const LABEL_SIZE: u32 = 16;
 const TICK_SIZE: u32 = 14;
 /// plotters centres a line of text by its box; digits have nothing below the line (supersampled).
 const LABEL_DROP: i32 = 6;
-const INK: RGBColor = RGBColor(40, 40, 40);
+pub(super) const INK: RGBColor = RGBColor(40, 40, 40);
+/// Colours that differ in brightness too (Okabe and Ito 2008).
+pub(super) const COLOURS: [RGBColor; 6] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(86, 180, 233),
+    RGBColor(230, 159, 0),
+];
 
 /// One axis, in the unit that its ticks show.
 #[derive(Debug, Clone)]
