@@ -3,6 +3,7 @@
 use temblor_backend::{DeviceInfo, KernelTime, Nominal, Parameters, StreamPattern};
 use temblor_physics::Arithmetic;
 
+use crate::patches::PatchFigures;
 use crate::results::{
     Accuracy, BoundaryName, Case, Counters, Device, Host, Kinds, Measured, Outcome, Peer, Results,
     Row, Run, SCHEMA, Start, Stream,
@@ -307,4 +308,18 @@ pub fn empty() -> Results {
     let mut run = run(Vec::new(), 4);
     run.complete = false;
     Results { schema: SCHEMA, runs: vec![run], rows: Vec::new() }
+}
+
+/// Figures of `patches` patches whose calls from the host take `total`, s.
+#[must_use]
+pub fn patch_figures(patches: u32, total: f64) -> PatchFigures {
+    PatchFigures {
+        patches,
+        total: vec![total],
+        made_by: "made up".into(),
+        note: None,
+        registers: None,
+        spills: None,
+        occupancy: None,
+    }
 }

@@ -101,15 +101,7 @@ mod tests {
             let Outcome::Measured(measured) = &mut row.outcome else { panic!("{row:?}") };
             (measured.seconds, measured.bytes_per_point) = (vec![compute], 160.0);
             measured.roof_bandwidth = Some(1.6e10);
-            measured.patch = Some(PatchFigures {
-                patches: k,
-                total: vec![total],
-                made_by: "made up".into(),
-                note: None,
-                registers: None,
-                spills: None,
-                occupancy: None,
-            });
+            measured.patch = Some(crate::sample::patch_figures(k, total));
             results.rows.push(row);
         }
         let plots = patches(&machines(&results));

@@ -220,15 +220,7 @@ mod tests {
         row.case.variant = "fused".into();
         let Outcome::Measured(measured) = &mut row.outcome else { return };
         (measured.seconds, measured.steps) = (vec![compute], k);
-        measured.patch = Some(PatchFigures {
-            patches: k,
-            total: vec![total],
-            made_by: "made up".into(),
-            note: None,
-            registers: None,
-            spills: None,
-            occupancy: None,
-        });
+        measured.patch = Some(crate::sample::patch_figures(k, total));
         results.rows.push(row);
     }
 
