@@ -142,8 +142,8 @@ pub(crate) fn kernel(
 /// [`PatchKernel::apply`] needs.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a schedule that does not go with the kernel; [`Error::Driver`] from the
-/// compiler.
+/// [`temblor_backend::Error::Unsupported`] for a schedule that does not go with the kernel;
+/// [`temblor_backend::Error::Driver`] from the compiler.
 pub fn compile_ahead(
     kernel: &Kernel,
     schedule: &str,
