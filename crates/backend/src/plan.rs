@@ -50,7 +50,7 @@ impl Variant {
 }
 
 /// How a plan is to be made; the defaults let the backend choose.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PlanOptions {
     /// Variant by name; `None` takes the preferred one.
@@ -61,19 +61,35 @@ pub struct PlanOptions {
     pub receivers: usize,
     /// Most steps between two calls of [`Propagator::traces`]; sizes the trace buffer.
     pub steps_between_traces: usize,
+    /// Least and largest wave speed that will be uploaded, m/s: what a two-byte wave speed needs to
+    /// know before the first upload, and refuses to go without.
+    pub speeds: Option<[f64; 2]>,
 }
 
 impl PlanOptions {
     /// Options for a number of receivers and of steps between two calls of `traces`.
     #[must_use]
     pub const fn new(receivers: usize, steps_between_traces: usize) -> Self {
-        Self { variant: None, parameters: Parameters::new(), receivers, steps_between_traces }
+        Self {
+            variant: None,
+            parameters: Parameters::new(),
+            receivers,
+            steps_between_traces,
+            speeds: None,
+        }
     }
 
     /// Asks for a variant by name.
     #[must_use]
     pub fn variant(mut self, name: impl Into<String>) -> Self {
         self.variant = Some(name.into());
+        self
+    }
+
+    /// Says between which wave speeds all uploads will lie, m/s.
+    #[must_use]
+    pub const fn speeds(mut self, least: f64, largest: f64) -> Self {
+        self.speeds = Some([least, largest]);
         self
     }
 

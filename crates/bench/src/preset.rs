@@ -5,7 +5,7 @@ use temblor_physics::Arithmetic;
 
 use crate::error::{Error, Result};
 use crate::patches::PatchBlock;
-use crate::results::{BoundaryName, Start, arithmetic_name};
+use crate::results::{BoundaryName, Start};
 use crate::sizes;
 
 /// Files of all presets by name.
@@ -163,10 +163,9 @@ pub fn boundary(name: &str) -> Result<BoundaryName> {
 /// # Errors
 /// [`Error::Invalid`] with the names that exist.
 pub fn arithmetic(name: &str) -> Result<Arithmetic> {
-    let all = [Arithmetic::F32, Arithmetic::F64];
-    all.into_iter().find(|&arithmetic| arithmetic_name(arithmetic) == name).ok_or_else(|| {
-        let names = all.map(arithmetic_name).join(", ");
-        Error::invalid("arithmetic", name, format!("there are {names}"))
+    name.parse().map_err(|error: temblor_physics::Error| match error {
+        temblor_physics::Error::Invalid { what, got, remedy } => Error::invalid(what, got, remedy),
+        other => Error::invalid("arithmetic", name, other.to_string()),
     })
 }
 

@@ -183,10 +183,7 @@ impl Case {
 /// Name of an arithmetic as in files.
 #[must_use]
 pub fn arithmetic_name(arithmetic: Arithmetic) -> String {
-    serde_json::to_value(arithmetic)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_else(|| format!("{arithmetic:?}").to_lowercase())
+    arithmetic.to_string()
 }
 
 /// Kind of boundary on all faces.

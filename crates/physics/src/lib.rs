@@ -4,6 +4,7 @@
 //! fastest; a 2-D problem has one node along y. SI units throughout; geometry, time and weights
 //! are `f64`.
 
+pub mod arithmetic;
 pub mod boundary;
 pub mod cfl;
 pub mod choice;
@@ -31,6 +32,7 @@ pub mod wavelet;
 pub mod weights;
 pub mod work;
 
+pub use arithmetic::{Arithmetic, DigitKind, Digits, SpeedStorage, Storage, WavefieldStorage};
 pub use boundary::{Boundaries, Boundary, Cpml, Minimod};
 pub use error::{Error, Result};
 pub use grid::{Axis, Face, Grid};
@@ -38,9 +40,7 @@ pub use interpolate::{receiver_weights, source_weights};
 pub use operator::{Criterion, Fit, Operator, Real, TimeFit};
 pub use operator_name::{OperatorName, RunBand, RunStep};
 pub use points::{AxisWeights, PointWeights};
-pub use problem::{
-    Arithmetic, BoundaryKind, Equation, ProblemClass, WaveProblem, WaveProblemBuilder,
-};
+pub use problem::{BoundaryKind, Equation, ProblemClass, WaveProblem, WaveProblemBuilder};
 pub use resample::{Resampler, sample_count};
 pub use wavelet::Wavelet;
 pub use work::StepWork;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Axis, Boundaries, Boundary, Error, Face, Grid, Operator, Result};
+use crate::{Arithmetic, Axis, Boundaries, Boundary, Error, Face, Grid, Operator, Result};
 
 /// Which equation is solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -11,17 +11,6 @@ use crate::{Axis, Boundaries, Boundary, Error, Face, Grid, Operator, Result};
 pub enum Equation {
     /// Isotropic acoustics at constant density: `(1/c^2) p_tt = lap p + s`.
     AcousticIso,
-}
-
-/// How wavefields are stored and computed with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Arithmetic {
-    /// IEEE single precision, denormals flushed.
-    F32,
-    /// IEEE double precision: the oracle (`cpu-ref` only).
-    F64,
 }
 
 /// A boundary without its parameters.
@@ -182,13 +171,14 @@ impl WaveProblemBuilder {
     /// [`Boundary::Zero`].
     ///
     /// # Errors
-    /// If [`Operator::check`] refuses the operator, dt is not positive, layers do not fit the grid, a
+    /// If [`Operator::check`] or [`Arithmetic::check`] refuses, dt is not positive, layers do not fit the grid, a
     /// layer's parameters are out of range, or C-PML and Minimod's layer are mixed.
     pub fn build(mut self) -> Result<WaveProblem> {
         let problem = &mut self.problem;
         // Again, since the grid's fields are public.
         Grid::new(problem.grid.shape, problem.grid.spacing, problem.grid.origin)?;
         problem.operator.check()?;
+        problem.arithmetic.check()?;
         if !(problem.dt.is_finite() && problem.dt > 0.0) {
             return Err(Error::invalid("time step dt", problem.dt, "give a positive time in s"));
         }

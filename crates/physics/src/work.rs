@@ -34,10 +34,9 @@ impl StepWork {
     /// Of a problem.
     #[must_use]
     pub fn of(problem: &WaveProblem) -> Self {
-        let value = match problem.arithmetic {
-            Arithmetic::F32 => 4,
-            Arithmetic::F64 => 8,
-        };
+        // Memory variables of layers stay FP32 whatever p is stored in.
+        let value = if problem.arithmetic == Arithmetic::F64 { 8 } else { 4 };
+        let plain = problem.arithmetic.bytes_per_point();
         let shape = problem.grid.shape.map(|n| n as u64);
         let damped = Axis::ALL.map(|axis| {
             let (low, high) = problem.ends(axis);
@@ -62,7 +61,13 @@ impl StepWork {
             let flops = if cpml { axes * cpml_flops } else { axes.min(1) * minimod_flops };
             let region = if axes > 0 { &mut work.layers } else { &mut work.interior };
             region.points += points;
-            region.bytes += points * (4 + more) * value;
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a small whole"
+            )]
+            let plain = plain as u64;
+            region.bytes += points * (plain + more * value);
             work.layer_flops += points * flops;
         }
         work

@@ -87,7 +87,8 @@ pub fn plan_options(survey: &Survey, variant: Option<&str>) -> PlanOptions {
     let receivers = survey.most_receivers();
     let bytes = receivers * survey.element().bytes();
     let steps = (TRACE_BUFFER_BYTES / bytes.max(1)).clamp(16, MOST_STEPS);
-    let options = PlanOptions::new(receivers, steps.min(survey.steps().max(1)));
+    let options = PlanOptions::new(receivers, steps.min(survey.steps().max(1)))
+        .speeds(survey.speed.min, survey.speed.max);
     match variant {
         Some(name) => options.variant(name),
         None => options,
