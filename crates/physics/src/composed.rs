@@ -1,6 +1,6 @@
 //! Steps that apply an operator more than once: what they would buy.
 //!
-//! Neither scheme is offered as an operator; docs/decisions/0012-operators.md says why, from what these
+//! Neither scheme is offered as an operator; docs/decisions/0013-operators.md says why, from what these
 //! functions give. With `Lambda = sum_i -S(x_i)`, the operator's symbol over all axes, and C = c dt / h:
 //!
 //! - Lax and Wendroff's fourth order in time (Dablain 1986, Geophysics 51, 54-66) adds dt^4/12 L c^2 L p
