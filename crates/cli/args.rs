@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
+use temblor_physics::Arithmetic;
 
 use crate::commands::{
     bench, check, completions, conformance, devices, init, io, model, operator, patch, run, show,
@@ -118,14 +119,20 @@ pub enum Command {
     Completions(completions::CompletionsArgs),
 }
 
-/// A bound on the dispersion, for which operator and step are chosen.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct DispersionArg {
+/// What a run is computed with, before what the run file says.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct NumericsArgs {
     /// Choose the cheapest operator and the largest dt whose phase velocity is right to this, such
     /// as 0.1%, up to the highest frequency; [operator] is not looked at, and `cfl_fraction` bounds
     /// the step
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub max_dispersion: Option<f64>,
+    /// Storage and arithmetic: f32, f64, int16+u16, int8-2x3 and others, see docs/arithmetic.md
+    #[arg(long, value_name = "NAME")]
+    pub arithmetic: Option<Arithmetic>,
+    /// Most that reduced storage may cost traces, relative L2 after 2,000 steps [default: 1%]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_trace_error: Option<f64>,
 }
 
 /// A number with a percent sign as a fraction.

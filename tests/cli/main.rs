@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod arithmetic;
 mod bad_input;
 mod bench;
 mod bench_compare;

@@ -93,6 +93,12 @@ impl Filler {
         }
     }
 
+    /// Least and largest wave speed, m/s.
+    #[must_use]
+    pub fn speeds(&self) -> [f64; 2] {
+        [self.vmax * f64::from(SLOWEST), self.vmax]
+    }
+
     #[expect(clippy::cast_possible_truncation, reason = "speeds are far from the limits of f32")]
     fn speed_at(&self, node: [usize; 3], index: u64) -> f32 {
         let share = if self.random_at(node) {

@@ -70,7 +70,11 @@ impl Planned {
     /// Options of the case's plan.
     #[must_use]
     pub fn options(&self) -> PlanOptions {
-        PlanOptions::new(0, 0).variant(&self.case.variant).parameters(self.case.parameters.clone())
+        let [least, largest] = self.filler().speeds();
+        PlanOptions::new(0, 0)
+            .variant(&self.case.variant)
+            .parameters(self.case.parameters.clone())
+            .speeds(least, largest)
     }
 
     /// What fills its fields.

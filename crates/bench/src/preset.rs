@@ -234,9 +234,14 @@ mod tests {
         assert_eq!((direct.sizes.len(), direct.boundaries[0]), (17, BoundaryName::Zero));
         assert!(preset.rows.iter().all(|block| block.sizes.contains(&[800; 3])));
         let runs = preset.rows.iter().filter(|block| block.missing.is_none());
-        let operators: Vec<_> = runs.map(|block| block.operators[0].as_str()).collect();
+        let (plain, reduced): (Vec<_>, Vec<_>) =
+            runs.partition(|block| block.arithmetics == [Arithmetic::F32]);
+        let operators: Vec<_> = plain.iter().map(|block| block.operators[0].as_str()).collect();
         let compact = ["compact-r2", "compact-r1", "compact-fit-r3", "compact-fit-r2"];
         assert_eq!(operators, [&["direct-8"; 2][..], &compact].concat());
+        let names: Vec<_> = reduced.iter().map(|block| block.arithmetics[0].to_string()).collect();
+        let storage = ["int16+u16", "int16-increment+u16", "bf16x2", "bf16", "fp16"];
+        assert_eq!(names, [&["int8-2x3", "int8-2x3", "int8-1x2"][..], &storage].concat());
         // The deck's methods 2 and 1 by their weights.
         let methods: [(&str, &[f64]); 2] =
             [("compact-r2", &[-5.0 / 2.0, 4.0 / 3.0, -1.0 / 12.0]), ("compact-r1", &[-2.0, 1.0])];

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use temblor_backend::DeviceInfo;
-use temblor_physics::{Boundary, BoundaryKind, Face, Operator, cfl, dispersion};
+use temblor_physics::{Arithmetic, Boundary, BoundaryKind, Face, Operator, cfl, dispersion};
 use temblor_solver::Survey;
 
-use crate::args::{BackendArgs, DispersionArg, RunFileArg};
+use crate::args::{BackendArgs, NumericsArgs, RunFileArg};
 use crate::preflight::{Facts, suggested_minimod};
 use crate::runfile::{Job, OutputSpec};
 use crate::{backends, output};
@@ -20,9 +20,9 @@ pub struct CheckArgs {
     /// Where it would run.
     #[command(flatten)]
     pub backend: BackendArgs,
-    /// The operator.
+    /// Operator and arithmetic.
     #[command(flatten)]
-    pub dispersion: DispersionArg,
+    pub numerics: NumericsArgs,
 }
 
 /// Checks a run file and prints what a run would be.
@@ -30,12 +30,13 @@ pub struct CheckArgs {
 /// # Errors
 /// What the run would fail with before its first step.
 pub fn run(args: &CheckArgs) -> anyhow::Result<()> {
-    let job = Job::open_within(&args.file.path, args.dispersion.max_dispersion)?;
+    let job = Job::open_with(&args.file.path, &args.numerics)?;
     let backend = backends::open_for(&args.backend.backend, &job.survey.problem)?;
     let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
     print_survey(&job.survey, &job.model_name);
     print_time(&job.survey);
     print_operator(&job);
+    print_arithmetic(&job.survey);
     print_resolution(&job.survey, &facts);
     print_boundaries(&job.survey);
     print_geometry(&job.survey, &job.output);
@@ -124,6 +125,23 @@ fn print_operator(job: &Job) {
     );
     if let Some(why) = &job.operator_why {
         println!("  why        {why}");
+    }
+}
+
+fn print_arithmetic(survey: &Survey) {
+    let arithmetic = survey.problem.arithmetic;
+    let bytes = arithmetic.bytes_per_point();
+    print!("arithmetic   {arithmetic}, {bytes} bytes per node and step");
+    match arithmetic {
+        Arithmetic::Digits(digits) => {
+            println!("; {} products of digits per tap", digits.pairs().count());
+        }
+        Arithmetic::Stored(_) => println!(
+            " where f32 moves {}; traces within about {} % of those of f32 (relative L2, 2,000 steps)",
+            Arithmetic::F32.bytes_per_point(),
+            100.0 * arithmetic.trace_error().unwrap_or(0.0)
+        ),
+        _ => println!(),
     }
 }
 

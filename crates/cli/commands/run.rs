@@ -6,7 +6,7 @@ use clap::Args;
 use temblor_backend::Backend;
 use temblor_solver::{Control, Shot, Survey};
 
-use crate::args::{BackendArgs, DispersionArg, RunFileArg};
+use crate::args::{BackendArgs, NumericsArgs, RunFileArg};
 use crate::output::report::{Report, Run, resident};
 use crate::output::{Fingerprint, Opened, Outputs, Start};
 use crate::preflight::Facts;
@@ -35,9 +35,9 @@ pub struct RunArgs {
     /// Where to run it.
     #[command(flatten)]
     pub backend: BackendArgs,
-    /// The operator.
+    /// Operator and arithmetic.
     #[command(flatten)]
-    pub dispersion: DispersionArg,
+    pub numerics: NumericsArgs,
     /// Go on with an interrupted run; finished shots are kept
     #[arg(long)]
     pub resume: bool,
@@ -53,7 +53,7 @@ pub struct RunArgs {
 /// written, with the finished shots kept.
 pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     let base_rss = resident("VmRSS:");
-    let mut job = Job::open_within(&args.file.path, args.dispersion.max_dispersion)?;
+    let mut job = Job::open_with(&args.file.path, &args.numerics)?;
     let backend = backends::open_for(&args.backend.backend, &job.survey.problem)?;
     let facts = Facts::new(&job, backend.as_ref(), args.backend.variant.as_deref())?;
     for warning in &facts.warnings {

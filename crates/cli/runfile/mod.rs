@@ -22,6 +22,7 @@ use temblor_solver::{
     FaceSpec, SnapshotPlan, SnapshotSpec, SpeedRange, StepRule, Survey, SurveySpec, WaveSpeed,
 };
 
+use crate::args::NumericsArgs;
 use crate::exit::Failure;
 use schema::{
     FaceKind, FaceTable, FaceValue, GridTable, OutputTable, RunFile, SnapshotFormat, StrideValue,
@@ -90,21 +91,21 @@ impl Job {
     /// [`Failure::BadInput`] or an error of the solver that names the file, the line or the key,
     /// the value and the remedy.
     pub fn open(path: &Path) -> anyhow::Result<Self> {
-        Self::open_within(path, None)
+        Self::open_with(path, &NumericsArgs::default())
     }
 
-    /// The same with operator and step chosen to keep the phase velocity within a bound, if one is
-    /// given.
+    /// The same with what the command line says of operator, step and arithmetic put before the file.
     ///
     /// # Errors
-    /// As [`Job::open`], and if nothing meets the bound.
-    pub fn open_within(path: &Path, max_dispersion: Option<f64>) -> anyhow::Result<Self> {
+    /// As [`Job::open`], and if nothing meets a bound.
+    pub fn open_with(path: &Path, numerics: &NumericsArgs) -> anyhow::Result<Self> {
         let file = read(path)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let in_file = || format!("{}", path.display());
         let GridTable { shape, spacing, origin } = file.grid;
         let grid = Grid::new(shape, spacing, origin).with_context(in_file)?;
         let mut spec = survey_spec(&file, grid).with_context(in_file)?;
+        spec.arithmetic = operator::arithmetic(&file.operator, numerics).with_context(in_file)?;
         let output = output_spec(&file.output, &folder).with_context(in_file)?;
         let mut notes = Vec::new();
         let shots = geometry::shots(&file, &grid, &folder, &mut notes).with_context(in_file)?;
@@ -113,7 +114,7 @@ impl Job {
         notes.extend(model_notes);
         let range = scan(speed.as_mut(), &name).with_context(in_file)?;
         let operator_why =
-            operator::settle(&file.operator, max_dispersion, &mut spec, range, &shots)
+            operator::settle(&file.operator, numerics.max_dispersion, &mut spec, range, &shots)
                 .with_context(in_file)?;
         let survey = Survey::new(spec, range, shots).with_context(in_file)?;
         let snapshots = output

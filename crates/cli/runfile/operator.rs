@@ -3,11 +3,53 @@
 use std::fmt::Write as _;
 
 use temblor_physics::choice::{Choice, Demand};
-use temblor_physics::{Operator, OperatorName, RunBand, RunStep};
+use temblor_physics::{
+    Arithmetic, Operator, OperatorName, RunBand, RunStep, SpeedStorage, Storage, WavefieldStorage,
+};
 use temblor_solver::{Band, Shot, SpeedRange, StepRule, SurveySpec};
 
 use super::schema::OperatorTable;
+use crate::args::NumericsArgs;
 use crate::exit::Failure;
+
+/// Most that reduced storage may cost traces where nothing else is said, relative L2.
+const MAX_TRACE_ERROR: f64 = 0.01;
+
+/// The arithmetic asked for, if the traces that it gives are good enough.
+///
+/// # Errors
+/// [`Failure::BadInput`] for one whose stated error is above the bound, with those below it.
+pub(super) fn arithmetic(
+    table: &OperatorTable,
+    numerics: &NumericsArgs,
+) -> anyhow::Result<Arithmetic> {
+    let asked = numerics.arithmetic.unwrap_or(table.arithmetic);
+    let bound = numerics.max_trace_error.or(table.max_trace_error).unwrap_or(MAX_TRACE_ERROR);
+    if !(bound.is_finite() && bound > 0.0) {
+        let message = format!("[operator] max_trace_error is {bound}: give a positive fraction");
+        return Err(Failure::input(message).into());
+    }
+    let Some(error) = asked.trace_error().filter(|&error| error > bound) else { return Ok(asked) };
+    let speeds = [SpeedStorage::Uint16, SpeedStorage::F32];
+    let better: Vec<String> = speeds
+        .into_iter()
+        .flat_map(|speed| WavefieldStorage::ALL.map(|wavefields| Storage { wavefields, speed }))
+        .map(Arithmetic::Stored)
+        .filter_map(|other| Some((other, other.trace_error()?)))
+        .filter(|(_, error)| *error <= bound)
+        .map(|(other, error)| {
+            format!("{other} ({} %, {} B)", 100.0 * error, other.bytes_per_point())
+        })
+        .collect();
+    let better = if better.is_empty() { "f32".to_owned() } else { better.join(", ") };
+    let message = format!(
+        "arithmetic {asked} costs traces about {} % (relative L2 after 2,000 steps), above the {} % of \
+         max_trace_error: allow it with --max-trace-error, or take {better}",
+        100.0 * error,
+        100.0 * bound
+    );
+    Err(Failure::input(message).into())
+}
 
 /// Puts the operator into `spec`, and the step too where both are chosen together; says why then.
 ///

@@ -129,13 +129,15 @@ pub struct OperatorTable {
     pub order: Option<usize>,
     /// Operator by name, such as `minimax-r3`; what it leaves out is the run's.
     pub name: Option<String>,
-    /// `f32` or `f64`.
+    /// Storage and arithmetic by name, such as `f32`, `int16+u16` or `int8-2x3`.
     pub arithmetic: Arithmetic,
+    /// Most that reduced storage may cost traces, relative L2 after 2,000 steps.
+    pub max_trace_error: Option<f64>,
 }
 
 impl Default for OperatorTable {
     fn default() -> Self {
-        Self { order: None, name: None, arithmetic: Arithmetic::F32 }
+        Self { order: None, name: None, arithmetic: Arithmetic::F32, max_trace_error: None }
     }
 }
 

@@ -163,6 +163,44 @@ impl Arithmetic {
         wavefields + speed.bytes()
     }
 
+    /// Relative rms error of one Laplacian of white data in a tile, order 8, as an order of magnitude
+    /// that is not passed; that of FP32 where nothing else is larger.
+    #[must_use]
+    pub fn laplacian_error(self) -> f64 {
+        const SINGLE: f64 = 1e-6;
+        match self {
+            Self::F64 => 1e-14,
+            Self::F32 => SINGLE,
+            Self::Digits(digits) => {
+                let operator: f64 = [4e-3, 2e-5, 0.0][usize::from(digits.operator - 1).min(2)];
+                let wavefield = [1e-2, 4e-5, 0.0][usize::from(digits.wavefield - 1).min(2)];
+                // Products of the first diagonal that is dropped: two digits of 7 bits, both signs.
+                let kept = i32::from(digits.operator + digits.wavefield - 1 - digits.trim);
+                let dropped = if digits.trim > 0 { 4.0 * 256.0_f64.powi(-kept) } else { 0.0 };
+                let adaptive = if digits.adaptive > 0 {
+                    4.0 * 2.0_f64.powi(-i32::from(digits.adaptive))
+                } else {
+                    0.0
+                };
+                operator.max(wavefield).max(dropped).max(adaptive).max(SINGLE)
+            }
+            // Half a unit in the last place of a tile's largest value, of a value where each has an
+            // exponent; neighbours are rounded independently, so nothing grows but by the weights.
+            Self::Stored(storage) => {
+                let bits = match storage.wavefields {
+                    WavefieldStorage::F32 => 24,
+                    WavefieldStorage::Bf16Pair
+                    | WavefieldStorage::Int16
+                    | WavefieldStorage::Int16Increment => 16,
+                    WavefieldStorage::Fp16 | WavefieldStorage::Fp16Scaled => 12,
+                    WavefieldStorage::Bf16 => 9,
+                };
+                let speed = if storage.speed == SpeedStorage::Uint16 { 4e-5 } else { 0.0 };
+                (4.0 * 2.0_f64.powi(-bits)).max(speed).max(SINGLE)
+            }
+        }
+    }
+
     /// Relative L2 error of traces against unrounded FP32 after 2,000 steps near the CFL limit in a
     /// layered model, as an order of magnitude; none where it is that of FP32.
     #[must_use]

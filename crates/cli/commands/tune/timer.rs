@@ -219,11 +219,14 @@ fn filled(
     candidate: &Candidate,
     speed: f64,
 ) -> temblor_backend::Result<Box<dyn Propagator>> {
-    let options =
-        PlanOptions::new(0, 0).variant(&candidate.variant).parameters(candidate.parameters.clone());
-    let mut plan = backend.propagator(problem, &options)?;
     let (start, shape) = (Start::Random, problem.grid.shape);
     let filler = Filler { start, shape, vmax: speed, seed: SEED, moving: false };
+    let [least, largest] = filler.speeds();
+    let options = PlanOptions::new(0, 0)
+        .variant(&candidate.variant)
+        .parameters(candidate.parameters.clone())
+        .speeds(least, largest);
+    let mut plan = backend.propagator(problem, &options)?;
     filler.wave_speed(plan.as_mut())?;
     filler.pressure(plan.as_mut())?;
     Ok(plan)
