@@ -15,6 +15,8 @@ mod pass;
 mod plan;
 mod points;
 mod schedule;
+#[cfg(test)]
+mod stored;
 mod timing;
 
 use temblor_backend::plan::choose_variant;
