@@ -1,0 +1,560 @@
+// A stand-in on the CPU for what our kernels use of CUDA C++, so that g++ compiles a .cu file of
+// ours and its blocks run here: wrong indices, fragments and reductions show without a card. It
+// says nothing about speed, and nothing about memory ordering beyond what the order of threads can
+// show.
+// Blocks run one after the other, the threads of a block as fibres that change at barriers and
+// collectives only, from the first thread to the last or the other way round: a missing barrier
+// gives different bits.
+// A collective wants all lanes of its warp at the same call, and stops the program otherwise.
+// Compile a program that includes the .cu file by g++ -std=c++17 -include cuda_on_cpu.h.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#pragma once
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#define __device__
+#define __global__
+#define __host__
+#define __constant__
+#define __grid_constant__
+#define __forceinline__ inline
+#define __shared__ static
+#define __align__(n) alignas(n)
+#define __launch_bounds__(...)
+
+using std::max;
+using std::min;
+
+struct uint3 { unsigned x, y, z; };
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+#define TEMBLOR_VECTORS(T, NAME)                                                    \
+  struct alignas(2 * sizeof(T)) NAME##2 { T x, y; };                                \
+  struct alignas(4 * sizeof(T)) NAME##4 { T x, y, z, w; };                          \
+  inline NAME##2 make_##NAME##2(T x, T y) { return {x, y}; }                        \
+  inline NAME##4 make_##NAME##4(T x, T y, T z, T w) { return {x, y, z, w}; }
+TEMBLOR_VECTORS(float, float)
+TEMBLOR_VECTORS(int, int)
+TEMBLOR_VECTORS(unsigned, uint)
+TEMBLOR_VECTORS(short, short)
+TEMBLOR_VECTORS(unsigned short, ushort)
+TEMBLOR_VECTORS(signed char, char)
+TEMBLOR_VECTORS(unsigned char, uchar)
+#undef TEMBLOR_VECTORS
+
+inline uint3 threadIdx, blockIdx;
+inline dim3 blockDim, gridDim;
+
+namespace on_cpu {
+
+// A copy that a thread asked for and that has not happened yet.
+struct Copy { void* to; const void* from; int bytes, zeros; };
+
+struct Fibre {
+  ucontext_t context;
+  jmp_buf at;
+  bool begun = false, ended = false;
+  int lane = 0, warp = 0;
+  uint3 index{};
+  std::vector<Copy> open;
+  std::vector<std::vector<Copy>> groups;
+};
+
+// What the lanes of a warp give to a collective; two in turn, since a lane may be one ahead.
+struct Warp {
+  int lanes = 0, arrived = 0;
+  unsigned long generation = 0;
+  const void* call[2] = {};
+  unsigned char given[2][32][64];
+};
+
+constexpr size_t STACK = 128 * 1024, SHARED = 232448;
+
+struct Machine {
+  std::vector<Fibre> fibres;
+  std::vector<Warp> warps;
+  std::vector<char> stacks;
+  std::vector<unsigned char> memory = std::vector<unsigned char>(SHARED + 1024);
+  std::function<void()> body;
+  jmp_buf home;
+  Fibre* now = nullptr;
+  int live = 0, arrived = 0;
+  unsigned long generation = 0, progress = 0;
+  int vote = 0;
+  // From the last thread and block to the first.
+  bool backwards = false;
+};
+
+inline Machine& machine() {
+  static Machine m;
+  return m;
+}
+
+[[noreturn]] inline void stop(const char* why) {
+  const uint3 t = threadIdx, b = blockIdx;
+  fprintf(stderr, "stand-in: %s (block %u %u %u, thread %u %u %u)\n", why, b.x, b.y, b.z, t.x,
+          t.y, t.z);
+  exit(3);
+}
+
+inline void pause() {
+  Machine& m = machine();
+  if (_setjmp(m.now->at) == 0) _longjmp(m.home, 1);
+}
+
+inline void enter() {
+  Machine& m = machine();
+  m.body();
+  m.now->ended = true;
+  --m.live;
+  ++m.progress;
+  // Threads that wait for all others need not wait for this one.
+  if (m.live > 0 && m.arrived == m.live) {
+    m.arrived = 0;
+    ++m.generation;
+  }
+  _longjmp(m.home, 1);
+}
+
+inline void barrier() {
+  Machine& m = machine();
+  const unsigned long mine = m.generation;
+  ++m.progress;
+  if (++m.arrived == m.live) {
+    m.arrived = 0;
+    ++m.generation;
+    return;
+  }
+  while (m.generation == mine) pause();
+}
+
+// All lanes' values, in order of lanes.
+template <class T>
+inline const unsigned char (*gather(unsigned mask, const T& value, const void* call))[64] {
+  static_assert(sizeof(T) <= 64, "more than a lane can give");
+  Machine& m = machine();
+  Warp& w = m.warps[m.now->warp];
+  const unsigned all = w.lanes == 32 ? 0xffffffffu : (1u << w.lanes) - 1;
+  if ((mask & all) != all) stop("a collective of some lanes only is not supported");
+  const unsigned long mine = w.generation;
+  const int turn = mine & 1;
+  if (w.arrived == 0) w.call[turn] = call;
+  if (w.call[turn] != call) stop("lanes of a warp meet at different collectives");
+  memcpy(w.given[turn][m.now->lane], &value, sizeof(T));
+  ++m.progress;
+  if (++w.arrived == w.lanes) {
+    w.arrived = 0;
+    ++w.generation;
+  } else {
+    while (w.generation == mine) pause();
+  }
+  return w.given[turn];
+}
+
+template <class T>
+inline T taken(const unsigned char (*given)[64], int lane) {
+  T value;
+  memcpy(&value, given[lane], sizeof(T));
+  return value;
+}
+
+inline int lanes() { return machine().warps[machine().now->warp].lanes; }
+inline int lane() { return machine().now->lane; }
+
+inline void run_block(dim3 block) {
+  Machine& m = machine();
+  const int count = int(block.x * block.y * block.z);
+  m.fibres.assign(count, {});
+  m.warps.assign((count + 31) / 32, {});
+  m.stacks.resize(count * STACK);
+  // What nobody wrote is NaN and not zero.
+  memset(m.memory.data(), 0xff, m.memory.size());
+  m.live = count;
+  m.arrived = 0;
+  for (int n = 0; n < count; ++n) {
+    Fibre& f = m.fibres[n];
+    f.lane = n % 32;
+    f.warp = n / 32;
+    ++m.warps[f.warp].lanes;
+    f.index = {n % block.x, n / block.x % block.y, n / (block.x * block.y)};
+  }
+  while (m.live > 0) {
+    const unsigned long before = m.progress;
+    for (int step = 0; step < count; ++step) {
+      Fibre& f = m.fibres[m.backwards ? count - 1 - step : step];
+      if (f.ended) continue;
+      m.now = &f;
+      threadIdx = f.index;
+      if (_setjmp(m.home) == 0) {
+        if (f.begun) _longjmp(f.at, 1);
+        f.begun = true;
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = m.stacks.data() + (&f - m.fibres.data()) * STACK;
+        f.context.uc_stack.ss_size = STACK;
+        f.context.uc_link = nullptr;
+        makecontext(&f.context, enter, 0);
+        setcontext(&f.context);
+      }
+    }
+    if (m.progress == before)
+      stop("all threads wait: a barrier or collective that some never reach");
+  }
+}
+
+// Runs body once per thread of the grid; body calls the kernel.
+inline void launch(dim3 grid, dim3 block, std::function<void()> body) {
+  Machine& m = machine();
+  m.body = std::move(body);
+  gridDim = grid;
+  blockDim = block;
+  const unsigned count = grid.x * grid.y * grid.z;
+  for (unsigned step = 0; step < count; ++step) {
+    const unsigned n = m.backwards ? count - 1 - step : step;
+    blockIdx = {n % grid.x, n / grid.x % grid.y, n / (grid.x * grid.y)};
+    run_block(block);
+  }
+}
+
+inline void make(const std::vector<Copy>& copies) {
+  for (const Copy& c : copies) {
+    memcpy(c.to, c.from, c.bytes);
+    memset(static_cast<char*>(c.to) + c.bytes, 0, c.zeros);
+  }
+}
+
+template <class To, class From>
+inline To bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "sizes differ");
+  To to;
+  memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+}  // namespace on_cpu
+
+inline void __syncthreads() { on_cpu::barrier(); }
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+inline void __nanosleep(unsigned) { on_cpu::pause(); }
+inline int __syncthreads_or(int value) {
+  on_cpu::Machine& m = on_cpu::machine();
+  on_cpu::barrier();
+  m.vote = 0;
+  on_cpu::barrier();
+  m.vote |= value != 0;
+  on_cpu::barrier();
+  return m.vote;
+}
+
+namespace on_cpu {
+// One name per operation, so that lanes at different operations are told apart.
+enum Operation { SYNC, SHUFFLE, UP, DOWN, XOR, BALLOT, REDUCE, MATRIX, COUNT };
+inline const char OPERATION[COUNT] = {};
+inline const void* of(Operation o) { return &OPERATION[o]; }
+
+template <class T, class F>
+inline T reduce(unsigned mask, T value, F f) {
+  const auto given = gather(mask, value, of(REDUCE));
+  T result = taken<T>(given, 0);
+  for (int n = 1; n < lanes(); ++n) result = f(result, taken<T>(given, n));
+  return result;
+}
+}  // namespace on_cpu
+
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  on_cpu::gather(mask, 0, on_cpu::of(on_cpu::SYNC));
+}
+template <class T>
+inline T __shfl_sync(unsigned mask, T value, int from, int width = 32) {
+  const auto given = on_cpu::gather(mask, value, on_cpu::of(on_cpu::SHUFFLE));
+  const int base = on_cpu::lane() / width * width;
+  return on_cpu::taken<T>(given, base + (from & (width - 1)));
+}
+template <class T>
+inline T __shfl_xor_sync(unsigned mask, T value, int by, int width = 32) {
+  const auto given = on_cpu::gather(mask, value, on_cpu::of(on_cpu::XOR));
+  const int me = on_cpu::lane(), from = me ^ by;
+  return on_cpu::taken<T>(given, from / width <= me / width ? from : me);
+}
+template <class T>
+inline T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32) {
+  const auto given = on_cpu::gather(mask, value, on_cpu::of(on_cpu::UP));
+  const int me = on_cpu::lane();
+  return on_cpu::taken<T>(given, me % width >= int(by) ? me - int(by) : me);
+}
+template <class T>
+inline T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32) {
+  const auto given = on_cpu::gather(mask, value, on_cpu::of(on_cpu::DOWN));
+  const int me = on_cpu::lane();
+  return on_cpu::taken<T>(given, me % width + int(by) < width ? me + int(by) : me);
+}
+inline unsigned __ballot_sync(unsigned mask, int yes) {
+  const auto given = on_cpu::gather(mask, yes, on_cpu::of(on_cpu::BALLOT));
+  unsigned result = 0;
+  for (int n = 0; n < on_cpu::lanes(); ++n)
+    result |= unsigned(on_cpu::taken<int>(given, n) != 0) << n;
+  return result;
+}
+inline int __any_sync(unsigned mask, int yes) { return __ballot_sync(mask, yes) != 0; }
+inline int __all_sync(unsigned mask, int yes) { return __ballot_sync(mask, !yes) == 0; }
+inline unsigned __activemask() { return 0xffffffffu; }
+template <class T>
+inline T __reduce_max_sync(unsigned mask, T value) {
+  return on_cpu::reduce(mask, value, [](T a, T b) { return a > b ? a : b; });
+}
+template <class T>
+inline T __reduce_min_sync(unsigned mask, T value) {
+  return on_cpu::reduce(mask, value, [](T a, T b) { return a < b ? a : b; });
+}
+template <class T>
+inline T __reduce_add_sync(unsigned mask, T value) {
+  return on_cpu::reduce(mask, value, [](T a, T b) { return T(a + b); });
+}
+inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
+  return on_cpu::reduce(mask, value, [](unsigned a, unsigned b) { return a | b; });
+}
+
+template <class T>
+inline T atomicMax(T* at, T value) {
+  const T old = *at;
+  *at = old > value ? old : value;
+  return old;
+}
+template <class T>
+inline T atomicMin(T* at, T value) {
+  const T old = *at;
+  *at = old < value ? old : value;
+  return old;
+}
+template <class T>
+inline T atomicAdd(T* at, T value) {
+  const T old = *at;
+  *at = old + value;
+  return old;
+}
+template <class T>
+inline T atomicOr(T* at, T value) {
+  const T old = *at;
+  *at = old | value;
+  return old;
+}
+template <class T>
+inline T atomicExch(T* at, T value) {
+  const T old = *at;
+  *at = value;
+  return old;
+}
+template <class T>
+inline T atomicCAS(T* at, T is, T value) {
+  const T old = *at;
+  if (old == is) *at = value;
+  return old;
+}
+
+template <class T>
+inline T __ldg(const T* p) { return *p; }
+template <class T>
+inline T __ldcs(const T* p) { return *p; }
+template <class T>
+inline T __ldcg(const T* p) { return *p; }
+template <class T>
+inline void __stcs(T* p, T value) { *p = value; }
+template <class T>
+inline void __stcg(T* p, T value) { *p = value; }
+
+inline unsigned __float_as_uint(float x) { return on_cpu::bits<unsigned>(x); }
+inline int __float_as_int(float x) { return on_cpu::bits<int>(x); }
+inline float __uint_as_float(unsigned x) { return on_cpu::bits<float>(x); }
+inline float __int_as_float(int x) { return on_cpu::bits<float>(x); }
+// Kernels are built with denormals flushed; the stand-in runs with them flushed too
+// (flush_denormals).
+inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fdividef(float a, float b) { return a / b; }
+inline float __int2float_rn(int x) { return float(x); }
+inline float __uint2float_rn(unsigned x) { return float(x); }
+// Saturates; NaN becomes zero.
+inline int __float2int_rn(float x) {
+  if (x != x) return 0;
+  if (x >= 2147483648.0f) return 2147483647;
+  if (x <= -2147483648.0f) return -2147483647 - 1;
+  return int(std::nearbyint(x));
+}
+inline int __float2int_rz(float x) {
+  if (x != x) return 0;
+  if (x >= 2147483648.0f) return 2147483647;
+  if (x <= -2147483648.0f) return -2147483647 - 1;
+  return int(x);
+}
+inline unsigned __float2uint_rn(float x) {
+  if (!(x > 0.0f)) return 0;
+  return x >= 4294967296.0f ? 0xffffffffu : unsigned(std::nearbyint(x));
+}
+inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(unsigned(x)); }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline int __mulhi(int a, int b) { return int((int64_t(a) * b) >> 32); }
+inline unsigned __umulhi(unsigned a, unsigned b) { return unsigned((uint64_t(a) * b) >> 32); }
+inline unsigned __funnelshift_l(unsigned lo, unsigned hi, unsigned by) {
+  return unsigned(((uint64_t(hi) << 32 | lo) << (by & 31)) >> 32);
+}
+inline unsigned __funnelshift_r(unsigned lo, unsigned hi, unsigned by) {
+  return unsigned((uint64_t(hi) << 32 | lo) >> (by & 31));
+}
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+  const uint64_t bytes = uint64_t(b) << 32 | a;
+  unsigned result = 0;
+  for (int n = 0; n < 4; ++n) {
+    const unsigned s = selector >> 4 * n & 15;
+    unsigned byte = unsigned(bytes >> 8 * (s & 7)) & 255;
+    if (s & 8) byte = byte & 128 ? 255 : 0;
+    result |= byte << 8 * n;
+  }
+  return result;
+}
+inline int __dp4a(int a, int b, int c) {
+  uint32_t sum = uint32_t(c);
+  for (int n = 0; n < 4; ++n) sum += uint32_t(int(int8_t(a >> 8 * n)) * int8_t(b >> 8 * n));
+  return int(sum);
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+  for (int n = 0; n < 4; ++n) c += (a >> 8 * n & 255) * (b >> 8 * n & 255);
+  return c;
+}
+
+// Halves: IEEE binary16 and BF16 by their bits, rounded to nearest even.
+struct __half { uint16_t bits; };
+struct __nv_bfloat16 { uint16_t bits; };
+inline __half __ushort_as_half(unsigned short x) { return {x}; }
+inline unsigned short __half_as_ushort(__half x) { return x.bits; }
+inline __nv_bfloat16 __ushort_as_bfloat16(unsigned short x) { return {x}; }
+inline unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.bits; }
+inline float __half2float(__half h) {
+  const unsigned sign = unsigned(h.bits & 0x8000) << 16, e = h.bits >> 10 & 31, m = h.bits & 1023;
+  if (e == 31) return __uint_as_float(sign | 0x7f800000u | m << 13);
+  if (e == 0) return (sign ? -1.0f : 1.0f) * std::ldexp(float(m), -24);
+  return __uint_as_float(sign | (e + 112) << 23 | m << 13);
+}
+inline __half __float2half_rn(float x) {
+  const unsigned b = __float_as_uint(x), sign = b >> 16 & 0x8000;
+  if (x != x) return {uint16_t(sign | 0x7fff)};
+  const float size = std::fabs(x);
+  if (size >= 65520.0f) return {uint16_t(sign | 0x7c00)};
+  // The spacing of halves at x, not below that of denormals.
+  int e;
+  std::frexp(size, &e);
+  const int step = std::max(e - 11, -24);
+  const int m = int(std::nearbyint(std::ldexp(double(size), -step)));
+  if (m == 0) return {uint16_t(sign)};
+  // m < 1024: denormal, whose bits are m; else the exponent's place counts the steps.
+  return {uint16_t(sign | unsigned(m < 1024 ? m : ((step + 24) << 10) + m))};
+}
+inline float __bfloat162float(__nv_bfloat16 b) { return __uint_as_float(unsigned(b.bits) << 16); }
+inline __nv_bfloat16 __float2bfloat16_rn(float x) {
+  const unsigned b = __float_as_uint(x);
+  if (x != x) return {0x7fff};
+  return {uint16_t((b + 0x7fffu + (b >> 16 & 1)) >> 16)};
+}
+
+// What csrc/cuda/machine.cuh writes in PTX.
+namespace temblor {
+
+inline unsigned char* dynamic_shared() {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(on_cpu::machine().memory.data());
+  return reinterpret_cast<unsigned char*>((at + 1023) / 1024 * 1024);
+}
+
+// Copies happen as late as they may: when their group is waited for.
+template <int BYTES>
+inline void copy_async(void* to, const void* from, int bytes = BYTES) {
+  static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "cp.async copies 4, 8 or 16 bytes");
+  if (reinterpret_cast<uintptr_t>(to) % BYTES || reinterpret_cast<uintptr_t>(from) % BYTES)
+    on_cpu::stop("cp.async off its alignment");
+  on_cpu::machine().now->open.push_back({to, from, bytes, BYTES - bytes});
+}
+inline void copy_async_commit() {
+  on_cpu::Fibre& f = *on_cpu::machine().now;
+  f.groups.push_back(std::move(f.open));
+  f.open.clear();
+}
+template <int LEFT>
+inline void copy_async_wait() {
+  auto& groups = on_cpu::machine().now->groups;
+  while (groups.size() > size_t(LEFT)) {
+    on_cpu::make(groups.front());
+    groups.erase(groups.begin());
+  }
+}
+
+// The fragments of mma.sync (PTX ISA, "Matrix Fragments for mma"), g = lane / 4, t = lane % 4.
+// Result, 16 x 8: rows g (0, 1) and g + 8 (2, 3), columns 2t and 2t + 1.
+namespace fragments {
+struct Eight { uint32_t a[4], b[2]; };
+
+// s8, 16 x K times K x 8: words of A by rows g, g + 8, then the same 16 columns on; of B by columns
+// g.
+template <int K>
+inline void multiply_s8(int (&c)[4], const Eight& mine) {
+  const auto given = on_cpu::gather(0xffffffffu, mine, on_cpu::of(on_cpu::MATRIX));
+  const int g = on_cpu::lane() / 4, t = on_cpu::lane() % 4;
+  for (int n = 0; n < 4; ++n) {
+    const int row = g + n / 2 * 8, column = 2 * t + n % 2;
+    uint32_t sum = uint32_t(c[n]);
+    for (int k = 0; k < K; ++k) {
+      const auto a = on_cpu::taken<Eight>(given, row % 8 * 4 + k % 16 / 4);
+      const auto b = on_cpu::taken<Eight>(given, column * 4 + k % 16 / 4);
+      const int x = int8_t(a.a[row / 8 + k / 16 * 2] >> 8 * (k % 4));
+      const int y = int8_t(b.b[k / 16] >> 8 * (k % 4));
+      sum += uint32_t(x * y);
+    }
+    c[n] = int(sum);
+  }
+}
+}  // namespace fragments
+
+inline void mma_s8_k32(int (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  fragments::multiply_s8<32>(c, {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}});
+}
+inline void mma_s8_k16(int (&c)[4], const uint32_t (&a)[2], uint32_t b) {
+  fragments::multiply_s8<16>(c, {{a[0], a[1], 0, 0}, {b, 0}});
+}
+// BF16, 16 x 16 times 16 x 8: words of two along K, 8 columns of A further in words 2 and 3.
+inline void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  const fragments::Eight mine = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
+  const auto given = on_cpu::gather(0xffffffffu, mine, on_cpu::of(on_cpu::MATRIX));
+  const int g = on_cpu::lane() / 4, t = on_cpu::lane() % 4;
+  for (int n = 0; n < 4; ++n) {
+    const int row = g + n / 2 * 8, column = 2 * t + n % 2;
+    double sum = c[n];
+    for (int k = 0; k < 16; ++k) {
+      const auto x = on_cpu::taken<fragments::Eight>(given, row % 8 * 4 + k % 8 / 2);
+      const auto y = on_cpu::taken<fragments::Eight>(given, column * 4 + k % 8 / 2);
+      const unsigned p = x.a[row / 8 + k / 8 * 2] >> 16 * (k % 2) & 0xffff;
+      const unsigned q = y.b[k / 8] >> 16 * (k % 2) & 0xffff;
+      sum += double(__uint_as_float(p << 16)) * double(__uint_as_float(q << 16));
+    }
+    c[n] = float(sum);
+  }
+}
+
+}  // namespace temblor
+
+// The cards' kernels flush denormals (-ftz=true); so does this thread from here on, where it can.
+inline void flush_denormals() {
+#if defined(__SSE__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040);
+#endif
+}
