@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 
 use rayon::prelude::*;
-use temblor_backend::{Field, HostView, HostViewMut, Region};
+use temblor_backend::{HostView, HostViewMut, Region};
 use temblor_physics::WaveProblem;
 
 use super::images::Images;
@@ -219,15 +219,6 @@ impl Fields {
         let fields = self.wavefields.iter_mut().chain(self.layers.arrays_mut());
         fields.for_each(|array| array.par_chunks_mut(1 << 16).for_each(|part| part.fill(0.0)));
         self.images_due = [false; 2];
-    }
-
-    /// Which wavefield holds a field when p^n is in wavefield `parity`.
-    pub(super) const fn which(field: Field, parity: usize) -> Option<usize> {
-        match field {
-            Field::Pressure => Some(parity),
-            Field::PressurePrevious => Some(1 - parity),
-            _ => None,
-        }
     }
 }
 

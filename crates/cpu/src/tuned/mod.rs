@@ -15,6 +15,8 @@ mod pass;
 mod plan;
 mod points;
 mod schedule;
+mod scheme;
+mod singles;
 #[cfg(test)]
 mod stored;
 mod timing;
@@ -32,8 +34,9 @@ pub(crate) use kernels::{RoofKernels, StreamArgs};
 
 use self::layers::Layers;
 use self::layout::Layout;
-use self::plan::{Plan, Schedules, trace_samples};
+use self::plan::{Plan, trace_samples};
 use self::schedule::Schedule;
+use self::singles::{Schedules, Singles};
 use crate::memory::{AlignedVec, available_memory, memory_limit};
 use crate::{patch, roofs};
 
@@ -214,7 +217,8 @@ impl Backend for CpuBackend {
             return Err(Error::OutOfMemory { needed, available });
         }
         let schedules = self.schedules(&Layout::new(problem), &variant, options)?;
-        Ok(Box::new(Plan::new(problem, options, variant, self.isa, schedules)))
+        let store = Singles::new(problem, self.isa, schedules);
+        Ok(Box::new(Plan::new(problem, options, variant, store)))
     }
 }
 

@@ -19,7 +19,9 @@ use super::images::Images;
 use super::kernels::{Kernels, StepArgs, Weights};
 use super::layers::{CpmlAxis, Layers, MinimodLayer, stretches};
 use super::layout::Layout;
+use super::plan::Steps;
 use super::points::Sources;
+use super::scheme::Scheme;
 use super::timing::{Laps, Timer};
 use crate::memory::AlignedVec;
 
@@ -97,17 +99,26 @@ pub(super) fn ends_along_z(layers: &Layers, layout: &Layout) -> Vec<(usize, usiz
 
 /// What a pass is made of besides wavefields and layers.
 pub(super) struct Setting<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) kernels: &'a Kernels,
-    pub(super) weights: &'a Weights,
-    pub(super) images: &'a Images,
-    pub(super) sources: &'a Sources,
-    pub(super) c2: &'a AlignedVec,
+    pub(super) scheme: &'a Scheme,
+    pub(super) c2: *const f32,
     pub(super) ends: &'a [(usize, usize)],
+    pub(super) sources: &'a Sources,
     /// n: p^n is in wavefield n mod 2.
     pub(super) step: u64,
     /// Where threads leave their times, if those are asked for.
     pub(super) timer: Option<&'a Timer>,
+}
+
+impl<'a> Setting<'a> {
+    pub(super) fn new(
+        scheme: &'a Scheme,
+        ends: &'a [(usize, usize)],
+        c2: &'a AlignedVec,
+        steps: &Steps<'a>,
+    ) -> Self {
+        let Steps { first: step, sources, timer, .. } = *steps;
+        Self { scheme, c2: c2.as_ptr(), ends, sources, step, timer }
+    }
 }
 
 impl<'a> Pass<'a> {
@@ -116,6 +127,7 @@ impl<'a> Pass<'a> {
         wavefields: &'a mut [AlignedVec; 2],
         layers: &'a mut Layers,
     ) -> Self {
+        let scheme = setting.scheme;
         let wavefields = wavefields.each_mut().map(AlignedVec::pointer);
         let pointers: Vec<_> = layers
             .cpml
@@ -128,17 +140,17 @@ impl<'a> Pass<'a> {
             layers.cpml.iter().zip(pointers).map(|(layer, (q, r))| Cpml { layer, q, r }).collect();
         let parity = usize::from(setting.step % 2 == 1);
         Self {
-            layout: setting.layout,
-            kernels: setting.kernels,
-            weights: setting.weights,
-            images: setting.images,
+            layout: &scheme.layout,
+            kernels: &scheme.kernels,
+            weights: &scheme.weights,
+            images: &scheme.images,
             sources: setting.sources,
             wavefields,
-            c2: setting.c2.as_ptr(),
+            c2: setting.c2,
             cpml,
             minimod: layers.minimod.as_ref().zip(phi),
             ends: setting.ends,
-            zeros: vec![0.0; setting.layout.row],
+            zeros: vec![0.0; scheme.layout.row],
             first_step: setting.step,
             parity,
             timer: setting.timer,

@@ -1,4 +1,4 @@
-//! The plan: fields, sources and receivers of a problem, and its time loop.
+//! The plan: sources and receivers of a problem, and its time loop, over fields in any storage.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -13,40 +13,89 @@ use temblor_backend::{
     PlanOptions, Propagator, ReceiverTable, Region, Result, SourceTable, Ticket, Traces, Variant,
     fields::check_transfer,
 };
-use temblor_physics::{Axis, PointWeights, WaveProblem};
+use temblor_physics::{PointWeights, WaveProblem};
 
 use super::BACKEND;
-use super::fields::Fields;
 use super::images::Images;
-use super::kernels::{Isa, Kernels, Weights};
-use super::layers::axis_weights;
-use super::layout::Layout;
-use super::pass::{Pass, Setting, ends_along_z};
 use super::points::{Sources, check_receivers};
-use super::schedule::{self, Schedule};
 use super::timing::{self, Timer};
 use crate::memory::AlignedVec;
 
-/// The order of rows, by steps per pass.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Schedules {
-    pub(super) blocked: Schedule,
-    pub(super) wavefront: Schedule,
+/// Steps of one pass.
+pub(super) struct Steps<'a> {
+    /// How many.
+    pub(super) count: usize,
+    /// n of the first one, which goes from p^n to p^(n+1).
+    pub(super) first: u64,
+    pub(super) sources: &'a Sources,
+    /// Where threads leave their times, if those are asked for.
+    pub(super) timer: Option<&'a Timer>,
+}
+
+/// Fields as a plan keeps them, and what steps them. p^n is in wavefield n mod 2, p^(n-1) in the
+/// other; `parity` is n mod 2.
+pub(super) trait Store: std::fmt::Debug + Send + Sync {
+    /// Images across reflecting faces.
+    fn images(&self) -> &Images;
+
+    /// Sets a part of a wavefield (0 is p^n, 1 is p^(n-1)), zero where p is held at zero.
+    fn upload_wavefield(
+        &mut self,
+        past: usize,
+        parity: usize,
+        region: &Region,
+        host: &HostView<'_>,
+    );
+
+    /// Sets a part of the wave speed.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the store cannot hold it; nothing has changed then.
+    fn upload_speed(&mut self, region: &Region, host: &HostView<'_>) -> Result<()>;
+
+    /// Reads a part of a wavefield (0 is p^n, 1 is p^(n-1)).
+    fn download(&self, past: usize, parity: usize, region: &Region, host: &mut HostViewMut<'_>);
+
+    /// First node without a wave speed, or whose c^2 dt^2 is zero or not finite.
+    fn node_without_speed(&mut self) -> Option<[usize; 3]>;
+
+    /// Completes what uploads left out; called before anything is read or stepped.
+    fn refresh(&mut self, parity: usize);
+
+    /// p at a receiver, from wavefield `which`.
+    fn sample(&self, which: usize, point: &PointWeights) -> f32;
+
+    /// Steps.
+    fn pass(&mut self, steps: &Steps<'_>);
+
+    /// Largest |p^n|, and the first node where it is not finite.
+    fn largest(&self, parity: usize) -> (f64, Option<[usize; 3]>);
+
+    /// Largest magnitude of the memory variables.
+    fn largest_in_layers(&mut self, parity: usize) -> f64;
+
+    /// Writes wavefields and memory variables.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    fn save(&mut self, parity: usize, to: &mut dyn Write) -> std::io::Result<()>;
+
+    /// Reads what [`Store::save`] wrote.
+    ///
+    /// # Errors
+    /// Those of `from`.
+    fn restore(&mut self, parity: usize, from: &mut dyn Read) -> std::io::Result<()>;
+
+    /// All wavefields and memory variables zero.
+    fn clear(&mut self);
 }
 
 /// A plan of the tuned CPU backend.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Plan<S> {
     problem: WaveProblem,
     variant: Variant,
-    layout: Layout,
-    kernels: Kernels,
-    weights: Weights,
-    images: Images,
-    fields: Fields,
-    /// Where layers along z contribute.
-    ends: Vec<(usize, usize)>,
-    schedules: Schedules,
+    store: S,
     step: u64,
     /// Whether the wave speed has to be looked through before the next step.
     speed_unchecked: bool,
@@ -66,34 +115,29 @@ pub(super) const fn trace_samples(options: &PlanOptions) -> usize {
     options.receivers.saturating_mul(options.steps_between_traces)
 }
 
-impl Plan {
+/// p^n (0) or p^(n-1) (1), or why the host cannot have another field.
+fn past(field: Field, doing: &str) -> Result<usize> {
+    match field {
+        Field::Pressure => Ok(0),
+        Field::PressurePrevious => Ok(1),
+        _ => {
+            Err(Error::Unsupported { backend: BACKEND.into(), what: format!("{doing} {field:?}") })
+        }
+    }
+}
+
+impl<S: Store> Plan<S> {
     pub(super) fn new(
         problem: &WaveProblem,
         options: &PlanOptions,
         variant: Variant,
-        isa: Isa,
-        schedules: Schedules,
+        store: S,
     ) -> Self {
-        let layout = Layout::new(problem);
-        let mut weights = Weights { centre: 0.0, axes: [[0.0; 8]; 3] };
-        let mut centre = 0.0;
-        for axis in problem.grid.active_axes() {
-            let (second, _) = axis_weights(&problem.operator, problem.grid.spacing[axis.index()]);
-            centre -= 2.0 * second[1..].iter().rev().map(|&w| f64::from(w)).sum::<f64>();
-            weights.axes[axis.index()].copy_from_slice(&second[1..]);
-        }
-        weights.centre = super::layers::to_f32([centre])[0];
-        let fields = Fields::new(problem, &layout);
         Self {
-            kernels: Kernels::new(isa, layout.radius, problem.grid.active(Axis::Y)),
-            weights,
-            images: Images::new(problem, &layout),
-            ends: ends_along_z(&fields.layers, &layout),
-            fields,
-            schedules,
+            store,
             step: 0,
             speed_unchecked: true,
-            sources: Sources::none(layout.shape[0]),
+            sources: Sources::none(problem.grid.shape[0]),
             receivers: Vec::new(),
             most_receivers: options.receivers,
             samples: AlignedVec::zeroed(trace_samples(options)),
@@ -103,7 +147,6 @@ impl Plan {
             poison: None,
             problem: problem.clone(),
             variant,
-            layout,
         }
     }
 
@@ -128,38 +171,22 @@ impl Plan {
         }
         let row = usize::try_from(step - self.first_sample).unwrap_or(usize::MAX);
         let which = usize::from(step % 2 == 1);
-        let (field, layout) = (&self.fields.wavefields[which], &self.layout);
-        let count = self.receivers.len();
+        let (store, count) = (&self.store, self.receivers.len());
         let to = &mut self.samples[row * count..][..count];
         to.par_iter_mut().zip(&self.receivers).with_min_len(64).for_each(|(to, point)| {
-            *to = sample(point, field, layout);
+            *to = store.sample(which, point);
         });
     }
 
-    /// One pass of `steps` steps, whose threads leave their times in `timer`.
-    fn pass(&mut self, steps: usize, timer: Option<&Timer>) {
-        let setting = Setting {
-            layout: &self.layout,
-            kernels: &self.kernels,
-            weights: &self.weights,
-            images: &self.images,
-            sources: &self.sources,
-            c2: &self.fields.c2,
-            ends: &self.ends,
-            step: self.step,
-            timer,
-        };
-        let pass = Pass::new(&setting, &mut self.fields.wavefields, &mut self.fields.layers);
-        if steps == 1 {
-            schedule::blocked(&pass, self.schedules.blocked);
-        } else {
-            schedule::wavefront(&pass, steps, self.schedules.wavefront);
-        }
+    /// One pass of `count` steps, whose threads leave their times in `timer`.
+    fn pass(&mut self, count: usize, timer: Option<&Timer>) {
+        let steps = Steps { count, first: self.step, sources: &self.sources, timer };
+        self.store.pass(&steps);
     }
 
     fn check_speed(&mut self) -> Result<()> {
         if self.speed_unchecked {
-            if let Some(node) = self.fields.node_without_speed(&self.layout, &self.images) {
+            if let Some(node) = self.store.node_without_speed() {
                 return Err(Error::Invalid {
                     what: format!(
                         "the wave speed at node {node:?} was never set, is zero or not finite"
@@ -195,72 +222,45 @@ impl Plan {
                 remedy: "call traces more often or plan for more steps_between_traces".into(),
             });
         }
-        self.fields.refresh_images(&self.layout, &self.images);
+        self.store.refresh(self.parity());
         Ok(())
     }
-
-    /// The wavefield that holds a field, or why the host cannot have it.
-    fn wavefield(&self, field: Field) -> Result<usize> {
-        Fields::which(field, self.parity()).ok_or_else(|| Error::Unsupported {
-            backend: BACKEND.into(),
-            what: format!("reading {field:?}"),
-        })
-    }
 }
 
-/// Weighted sum of p over a receiver's nodes.
-fn sample(point: &PointWeights, field: &[f32], layout: &Layout) -> f32 {
-    let [x, y, z] = &point.axes;
-    let mut sum = 0.0;
-    for (a, wx) in x.weights.iter().enumerate() {
-        for (b, wy) in y.weights.iter().enumerate() {
-            let at = layout.at((x.first + a).cast_signed(), (y.first + b).cast_signed()) + z.first;
-            let row = &field[at..][..z.weights.len()];
-            let along: f64 = row.iter().zip(&z.weights).map(|(&p, wz)| f64::from(p) * wz).sum();
-            sum += wx * wy * along;
-        }
-    }
-    #[expect(clippy::cast_possible_truncation, reason = "traces are f32")]
-    let sum = sum as f32;
-    sum
-}
-
-impl Propagator for Plan {
+impl<S: Store> Propagator for Plan<S> {
     fn variant(&self) -> &Variant {
         &self.variant
     }
 
     fn upload(&mut self, field: Field, region: Region, host: HostView<'_>) -> Result<()> {
         self.check_poison()?;
-        check_transfer(field, &region, self.layout.shape, host.shape())?;
+        check_transfer(field, &region, self.problem.grid.shape, host.shape())?;
         if field == Field::WaveSpeed {
+            self.store.upload_speed(&region, &host)?;
             self.speed_unchecked = true;
-            let (layout, images) = (&self.layout, &self.images);
-            self.fields.upload_speed(&self.problem, layout, images, &region, &host);
         } else {
-            let which = Fields::which(field, self.parity()).ok_or_else(|| Error::Unsupported {
-                backend: BACKEND.into(),
-                what: format!("uploading {field:?}"),
-            })?;
-            self.fields.upload_wavefield(which, &self.layout, &self.images, &region, &host);
+            let past = past(field, "uploading")?;
+            self.store.upload_wavefield(past, self.parity(), &region, &host);
         }
         Ok(())
     }
 
     fn download(&mut self, field: Field, region: Region, mut host: HostViewMut<'_>) -> Result<()> {
         self.check_poison()?;
-        let which = self.wavefield(field)?;
-        check_transfer(field, &region, self.layout.shape, host.shape())?;
-        self.fields.download(which, &self.layout, &region, &mut host);
+        let past = past(field, "reading")?;
+        check_transfer(field, &region, self.problem.grid.shape, host.shape())?;
+        self.store.refresh(self.parity());
+        self.store.download(past, self.parity(), &region, &mut host);
         Ok(())
     }
 
     fn snapshot(&mut self, field: Field, region: Region) -> Result<Ticket> {
         self.check_poison()?;
-        let which = self.wavefield(field)?;
-        region.check(self.layout.shape)?;
+        let past = past(field, "reading")?;
+        region.check(self.problem.grid.shape)?;
         let mut copy = Array3::<f32>::zeros(region.shape);
-        self.fields.download(which, &self.layout, &region, &mut copy.view_mut().into());
+        self.store.refresh(self.parity());
+        self.store.download(past, self.parity(), &region, &mut copy.view_mut().into());
         self.tickets += 1;
         self.snapshots.insert(self.tickets, HostArray::F32(copy));
         Ok(Ticket(self.tickets))
@@ -276,7 +276,7 @@ impl Propagator for Plan {
 
     fn set_sources(&mut self, sources: &SourceTable) -> Result<()> {
         self.check_poison()?;
-        self.sources = Sources::new(sources, self.layout.shape)?;
+        self.sources = Sources::new(sources, self.problem.grid.shape)?;
         Ok(())
     }
 
@@ -292,7 +292,7 @@ impl Propagator for Plan {
                 remedy: "make the plan with PlanOptions::new(receivers, ..)".into(),
             });
         }
-        check_receivers(receivers, self.layout.shape)?;
+        check_receivers(receivers, self.problem.grid.shape)?;
         self.receivers.clone_from(&receivers.points);
         self.first_sample = self.step;
         Ok(())
@@ -321,7 +321,7 @@ impl Propagator for Plan {
         let mut kinds = timing::kinds(
             &self.problem,
             &self.variant,
-            &self.images,
+            self.store.images(),
             &self.sources,
             [self.receivers.len(), self.receivers.iter().map(|p| p.nodes().count()).sum()],
         );
@@ -371,8 +371,9 @@ impl Propagator for Plan {
     fn health(&mut self) -> Result<Health> {
         self.check_poison()?;
         let parity = self.parity();
-        let (largest, first_bad) = self.fields.largest(parity, &self.layout);
-        let largest_in_layers = self.fields.largest_in_layers(&self.layout, parity);
+        self.store.refresh(parity);
+        let (largest, first_bad) = self.store.largest(parity);
+        let largest_in_layers = self.store.largest_in_layers(parity);
         Ok(Health { step: self.step, largest, largest_in_layers, first_bad })
     }
 
@@ -390,7 +391,8 @@ impl Propagator for Plan {
         };
         head.write(to)?;
         let parity = self.parity();
-        Ok(self.fields.save(&self.layout, parity, to)?)
+        self.store.refresh(parity);
+        Ok(self.store.save(parity, to)?)
     }
 
     fn restore(&mut self, from: &mut dyn Read) -> Result<()> {
@@ -399,7 +401,7 @@ impl Propagator for Plan {
         let step = StateHead::read(from, BACKEND, &self.variant.name, &self.problem)?;
         let before = std::mem::replace(&mut self.step, step);
         let parity = self.parity();
-        self.fields.restore(&self.layout, parity, from).map_err(|error| {
+        self.store.restore(parity, from).map_err(|error| {
             self.step = before;
             self.poison = Some(format!("restoring a state failed: {error}"));
             Error::Io(error)
@@ -409,7 +411,7 @@ impl Propagator for Plan {
     }
 
     fn reset(&mut self) -> Result<()> {
-        self.fields.clear();
+        self.store.clear();
         self.step = 0;
         self.first_sample = 0;
         self.snapshots.clear();

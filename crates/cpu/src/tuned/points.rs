@@ -1,5 +1,7 @@
 //! Sources sorted by the row they act on, and receivers.
 
+use std::ops::Range;
+
 use ndarray::Array2;
 use temblor_backend::{Error, ReceiverTable, Result, SourceTable};
 use temblor_physics::{AxisWeights, PointWeights};
@@ -86,6 +88,27 @@ impl Sources {
             next[entry.k] += push;
         }
     }
+}
+
+/// Weighted sum of p over a receiver's nodes. `along` is called with the values of nodes of a row
+/// (i, j) and gives its sum.
+pub(super) fn sample(
+    point: &PointWeights,
+    mut row: impl FnMut(usize, usize, Range<usize>, &dyn Fn(&[f32]) -> f64) -> f64,
+) -> f32 {
+    let [x, y, z] = &point.axes;
+    let nodes = z.first..z.first + z.weights.len();
+    let along =
+        |values: &[f32]| values.iter().zip(&z.weights).map(|(&p, w)| f64::from(p) * w).sum();
+    let mut sum = 0.0;
+    for (a, wx) in x.weights.iter().enumerate() {
+        for (b, wy) in y.weights.iter().enumerate() {
+            sum += wx * wy * row(x.first + a, y.first + b, nodes.clone(), &along);
+        }
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "traces are f32")]
+    let sum = sum as f32;
+    sum
 }
 
 /// Checks that a point's nodes lie in the grid and that it has some.

@@ -1,0 +1,120 @@
+//! Fields of f32 with halos, stepped in place: the store that all variants of FP32 share.
+
+use std::io::{Read, Write};
+
+use temblor_backend::{HostView, HostViewMut, Region, Result};
+use temblor_physics::{PointWeights, WaveProblem};
+
+use super::fields::Fields;
+use super::images::Images;
+use super::kernels::Isa;
+use super::pass::{Pass, Setting, ends_along_z};
+use super::plan::{Steps, Store};
+use super::points::sample;
+use super::schedule::{self, Schedule};
+use super::scheme::Scheme;
+
+/// The order of rows, by steps per pass.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Schedules {
+    pub(super) blocked: Schedule,
+    pub(super) wavefront: Schedule,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Singles {
+    problem: WaveProblem,
+    scheme: Scheme,
+    fields: Fields,
+    /// Where layers along z contribute.
+    ends: Vec<(usize, usize)>,
+    schedules: Schedules,
+}
+
+impl Singles {
+    pub(super) fn new(problem: &WaveProblem, isa: Isa, schedules: Schedules) -> Self {
+        let scheme = Scheme::new(problem, isa);
+        let fields = Fields::new(problem, &scheme.layout);
+        let ends = ends_along_z(&fields.layers, &scheme.layout);
+        Self { problem: problem.clone(), scheme, fields, ends, schedules }
+    }
+}
+
+/// Which wavefield holds p^n (0) or p^(n-1) (1).
+const fn which(past: usize, parity: usize) -> usize {
+    parity ^ past
+}
+
+impl Store for Singles {
+    fn images(&self) -> &Images {
+        &self.scheme.images
+    }
+
+    fn upload_wavefield(
+        &mut self,
+        past: usize,
+        parity: usize,
+        region: &Region,
+        host: &HostView<'_>,
+    ) {
+        let Scheme { layout, images, .. } = &self.scheme;
+        self.fields.upload_wavefield(which(past, parity), layout, images, region, host);
+    }
+
+    fn upload_speed(&mut self, region: &Region, host: &HostView<'_>) -> Result<()> {
+        let Scheme { layout, images, .. } = &self.scheme;
+        self.fields.upload_speed(&self.problem, layout, images, region, host);
+        Ok(())
+    }
+
+    fn download(&self, past: usize, parity: usize, region: &Region, host: &mut HostViewMut<'_>) {
+        self.fields.download(which(past, parity), &self.scheme.layout, region, host);
+    }
+
+    fn node_without_speed(&mut self) -> Option<[usize; 3]> {
+        self.fields.node_without_speed(&self.scheme.layout, &self.scheme.images)
+    }
+
+    fn refresh(&mut self, _: usize) {
+        self.fields.refresh_images(&self.scheme.layout, &self.scheme.images);
+    }
+
+    fn sample(&self, which: usize, point: &PointWeights) -> f32 {
+        let (field, layout) = (&self.fields.wavefields[which], &self.scheme.layout);
+        sample(point, |i, j, nodes, along| {
+            let at = layout.at(i.cast_signed(), j.cast_signed());
+            along(&field[at..][nodes])
+        })
+    }
+
+    fn pass(&mut self, steps: &Steps<'_>) {
+        let setting = Setting::new(&self.scheme, &self.ends, &self.fields.c2, steps);
+        let pass = Pass::new(&setting, &mut self.fields.wavefields, &mut self.fields.layers);
+        if steps.count == 1 {
+            schedule::blocked(&pass, self.schedules.blocked);
+        } else {
+            schedule::wavefront(&pass, steps.count, self.schedules.wavefront);
+        }
+    }
+
+    fn largest(&self, parity: usize) -> (f64, Option<[usize; 3]>) {
+        self.fields.largest(parity, &self.scheme.layout)
+    }
+
+    fn largest_in_layers(&mut self, parity: usize) -> f64 {
+        self.fields.largest_in_layers(&self.scheme.layout, parity)
+    }
+
+    fn save(&mut self, parity: usize, to: &mut dyn Write) -> std::io::Result<()> {
+        self.fields.save(&self.scheme.layout, parity, to)
+    }
+
+    fn restore(&mut self, parity: usize, from: &mut dyn Read) -> std::io::Result<()> {
+        self.fields.restore(&self.scheme.layout, parity, from)
+    }
+
+    fn clear(&mut self) {
+        self.fields.clear();
+    }
+}
