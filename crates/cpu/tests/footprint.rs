@@ -52,7 +52,7 @@ fn counted(backend: &dyn Backend, boundary: Boundary, arithmetic: Arithmetic) ->
     boundaries.set(Face::ZMin, Boundary::Free);
     let builder = WaveProblem::builder(grid, 1e-3).boundaries(boundaries);
     let problem = builder.arithmetic(arithmetic).build().unwrap();
-    let options = PlanOptions::new(100, 200);
+    let options = PlanOptions::new(100, 200).speeds(1500.0, 2500.0);
     let footprint = backend.footprint(&problem, &options).unwrap().total();
     let slab = Array3::from_elem([1, SHAPE[1], SHAPE[2]], 2000.0_f32);
     let before = LIVE.load(Ordering::Relaxed);
@@ -77,8 +77,15 @@ fn a_plan_allocates_its_footprint_and_three_per_cent_at_most_on_top() {
         Boundary::Minimod(Minimod { cells: 20, eta_peak: 0.02 }),
     ];
     let (reference, tuned) = (ReferenceBackend::new(), CpuBackend::new());
-    let runs: [(&dyn Backend, Arithmetic); 3] =
-        [(&reference, Arithmetic::F64), (&reference, Arithmetic::F32), (&tuned, Arithmetic::F32)];
+    let stored = |name: &str| name.parse::<Arithmetic>().unwrap();
+    let runs: [(&dyn Backend, Arithmetic); 6] = [
+        (&reference, Arithmetic::F64),
+        (&reference, Arithmetic::F32),
+        (&tuned, Arithmetic::F32),
+        (&tuned, stored("int16+u16")),
+        (&tuned, stored("int16-increment")),
+        (&tuned, stored("bf16x2+u16")),
+    ];
     for (backend, arithmetic) in runs {
         for layer in layers {
             let (counted, footprint) = counted(backend, layer, arithmetic);

@@ -26,11 +26,11 @@ pub(super) struct Fields {
 
 /// Largest magnitude in a row as bits, which order as magnitudes do; NaN and infinity come out at
 /// or above [`INFINITY`].
-fn largest_bits(row: &[f32]) -> u32 {
+pub(super) fn largest_bits(row: &[f32]) -> u32 {
     row.iter().map(|v| v.to_bits() & 0x7fff_ffff).fold(0, u32::max)
 }
 
-const INFINITY: u32 = f32::INFINITY.to_bits();
+pub(super) const INFINITY: u32 = f32::INFINITY.to_bits();
 
 impl Fields {
     pub(super) fn new(problem: &WaveProblem, layout: &Layout) -> Self {
@@ -45,24 +45,6 @@ impl Fields {
     /// Offset of a row of a wavefield.
     const fn at(layout: &Layout, i: usize, j: usize) -> usize {
         layout.at(i.cast_signed(), j.cast_signed())
-    }
-
-    /// Sets a part of the wave speed: keeps c^2 dt^2, zero where p is held at zero.
-    pub(super) fn upload_speed(
-        &mut self,
-        problem: &WaveProblem,
-        layout: &Layout,
-        images: &Images,
-        region: &Region,
-        host: &HostView<'_>,
-    ) {
-        let dt = problem.dt;
-        upload(region, host, |[i, j, k], speed| {
-            let step = speed * dt;
-            #[expect(clippy::cast_possible_truncation, reason = "fields are f32")]
-            let c2 = if images.held([i, j, k]) { 0.0 } else { (step * step) as f32 };
-            self.c2[layout.at_c2(i, j) + k] = c2;
-        });
     }
 
     /// Sets a part of a wavefield, zero where p is held at zero.
@@ -115,23 +97,6 @@ impl Fields {
         }
     }
 
-    /// First node without a wave speed, or whose c^2 dt^2 is zero or not finite in single precision.
-    pub(super) fn node_without_speed(
-        &self,
-        layout: &Layout,
-        images: &Images,
-    ) -> Option<[usize; 3]> {
-        let [nx, ny, nz] = layout.shape;
-        (0..nx).into_par_iter().find_map_first(|i| {
-            (0..ny).find_map(|j| {
-                let row = &self.c2[layout.at_c2(i, j)..][..nz];
-                let set = |c: f32| c.is_finite() && c > 0.0;
-                let unset = |k: &usize| !set(row[*k]) && !images.held([i, j, *k]);
-                (0..nz).find(unset).map(|k| [i, j, k])
-            })
-        })
-    }
-
     /// Largest |p| of a wavefield, and the first node where it is not finite.
     pub(super) fn largest(&self, which: usize, layout: &Layout) -> (f64, Option<[usize; 3]>) {
         let [nx, ny, nz] = layout.shape;
@@ -149,17 +114,6 @@ impl Fields {
         (f64::from(f32::from_bits(bits)), if bits >= INFINITY { bad() } else { None })
     }
 
-    /// Largest magnitude of the memory variables of a step.
-    pub(super) fn largest_in_layers(&mut self, layout: &Layout, parity: usize) -> f64 {
-        let mut bits = 0;
-        let each = &mut |row: &mut [f32]| {
-            bits = bits.max(largest_bits(row));
-            Ok::<_, std::convert::Infallible>(())
-        };
-        let Ok(()) = self.layers.try_each(layout, parity, each);
-        f64::from(f32::from_bits(bits))
-    }
-
     /// Writes wavefields and memory variables, little-endian, p^n first.
     pub(super) fn save(
         &mut self,
@@ -168,12 +122,7 @@ impl Fields {
         to: &mut dyn Write,
     ) -> std::io::Result<()> {
         let mut bytes = Vec::new();
-        let mut write = |row: &mut [f32]| {
-            bytes.clear();
-            bytes.extend(row.iter().flat_map(|v| v.to_le_bytes()));
-            to.write_all(&bytes)
-        };
-        self.try_each_row(layout, parity, &mut write)
+        self.try_each_row(layout, parity, &mut |row| write_values(row, &mut bytes, to))
     }
 
     /// Reads what [`Fields::save`] wrote.
@@ -184,15 +133,7 @@ impl Fields {
         from: &mut dyn Read,
     ) -> std::io::Result<()> {
         let mut bytes = Vec::new();
-        let mut read = |row: &mut [f32]| {
-            bytes.resize(size_of_val(row), 0);
-            from.read_exact(&mut bytes)?;
-            for (value, bytes) in row.iter_mut().zip(bytes.as_chunks::<4>().0) {
-                *value = f32::from_le_bytes(*bytes);
-            }
-            Ok(())
-        };
-        self.try_each_row(layout, parity, &mut read)?;
+        self.try_each_row(layout, parity, &mut |row| read_values(row, &mut bytes, from))?;
         self.images_due = [true; 2];
         Ok(())
     }
@@ -222,8 +163,63 @@ impl Fields {
     }
 }
 
+/// Writes values, little-endian, through a buffer.
+pub(super) fn write_values(
+    values: &[f32],
+    bytes: &mut Vec<u8>,
+    to: &mut dyn Write,
+) -> std::io::Result<()> {
+    bytes.clear();
+    bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+    to.write_all(bytes)
+}
+
+/// Reads what [`write_values`] wrote.
+pub(super) fn read_values(
+    values: &mut [f32],
+    bytes: &mut Vec<u8>,
+    from: &mut dyn Read,
+) -> std::io::Result<()> {
+    bytes.resize(size_of_val(values), 0);
+    from.read_exact(bytes)?;
+    for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *value = f32::from_le_bytes(*bytes);
+    }
+    Ok(())
+}
+
+/// Sets a part of the wave speed: keeps c^2 dt^2, zero where p is held at zero.
+pub(super) fn upload_c2(
+    c2: &mut [f32],
+    dt: f64,
+    layout: &Layout,
+    images: &Images,
+    region: &Region,
+    host: &HostView<'_>,
+) {
+    upload(region, host, |[i, j, k], speed| {
+        let step = speed * dt;
+        #[expect(clippy::cast_possible_truncation, reason = "fields are f32")]
+        let value = if images.held([i, j, k]) { 0.0 } else { (step * step) as f32 };
+        c2[layout.at_c2(i, j) + k] = value;
+    });
+}
+
+/// First node without a wave speed, or whose c^2 dt^2 is zero or not finite in single precision.
+pub(super) fn node_without_c2(c2: &[f32], layout: &Layout, images: &Images) -> Option<[usize; 3]> {
+    let [nx, ny, nz] = layout.shape;
+    (0..nx).into_par_iter().find_map_first(|i| {
+        (0..ny).find_map(|j| {
+            let row = &c2[layout.at_c2(i, j)..][..nz];
+            let set = |c: f32| c.is_finite() && c > 0.0;
+            let unset = |k: &usize| !set(row[*k]) && !images.held([i, j, *k]);
+            (0..nz).find(unset).map(|k| [i, j, k])
+        })
+    })
+}
+
 /// Rows of a region: positions in the region and in the grid.
-fn each_row(region: &Region, mut each: impl FnMut([usize; 2], [usize; 2])) {
+pub(super) fn each_row(region: &Region, mut each: impl FnMut([usize; 2], [usize; 2])) {
     for a in 0..region.shape[0] {
         for b in 0..region.shape[1] {
             let i = region.start[0] + a * region.stride[0];
@@ -234,7 +230,7 @@ fn each_row(region: &Region, mut each: impl FnMut([usize; 2], [usize; 2])) {
 }
 
 /// Hands out host values with their nodes.
-fn upload(region: &Region, host: &HostView<'_>, mut set: impl FnMut([usize; 3], f64)) {
+pub(super) fn upload(region: &Region, host: &HostView<'_>, mut set: impl FnMut([usize; 3], f64)) {
     each_row(region, |[a, b], [i, j]| {
         for c in 0..region.shape[2] {
             let k = region.start[2] + c * region.stride[2];

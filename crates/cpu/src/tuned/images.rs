@@ -62,6 +62,17 @@ impl Images {
         }
     }
 
+    /// None at all, where whoever reads the halo makes it; nodes held at zero stay so.
+    pub(super) fn made_by_readers(&self) -> Self {
+        Self {
+            planes: vec![Vec::new(); self.planes.len()],
+            rows: vec![Vec::new(); self.rows.len()],
+            rows_without: true,
+            nodes: Vec::new(),
+            held: self.held.clone(),
+        }
+    }
+
     /// Whether no node of a plane has an image.
     pub(super) fn none_of_plane(&self, i: usize) -> bool {
         self.planes[i].is_empty() && self.nodes.is_empty() && self.rows_without

@@ -118,7 +118,7 @@ impl Pass<'_> {
                 std::slice::from_raw_parts_mut(extra.add(from), to - from).fill(0.0);
             }
             let node = layout.at(i.cast_signed(), j.cast_signed());
-            let p = self.wavefields[read].add(node).cast_const();
+            let p = self.wavefields[read].wrapping_add(node).cast_const();
             for cpml in &self.cpml {
                 let ends = &cpml.layer.ends;
                 match cpml.layer.axis {

@@ -7,6 +7,7 @@
 
 use temblor_physics::{Axis, Boundary, Operator, WaveProblem, cpml, minimod};
 
+use super::fields::largest_bits;
 use super::kernels::WIDEST;
 use super::layout::Layout;
 use crate::memory::AlignedVec;
@@ -282,6 +283,17 @@ impl Layers {
     pub(super) fn arrays_mut(&mut self) -> impl Iterator<Item = &mut AlignedVec> {
         let cpml = self.cpml.iter_mut().flat_map(|axis| axis.q.iter_mut().chain([&mut axis.r]));
         cpml.chain(self.minimod.iter_mut().map(|layer| &mut layer.phi))
+    }
+
+    /// Largest magnitude of the memory variables of a step.
+    pub(super) fn largest(&mut self, layout: &Layout, parity: usize) -> f64 {
+        let mut bits = 0;
+        let each = &mut |row: &mut [f32]| {
+            bits = bits.max(largest_bits(row));
+            Ok::<_, std::convert::Infallible>(())
+        };
+        let Ok(()) = self.try_each(layout, parity, each);
+        f64::from(f32::from_bits(bits))
     }
 
     /// Calls `each` with every stretch of memory variables that belong to nodes, of the current

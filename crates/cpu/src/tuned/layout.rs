@@ -23,6 +23,8 @@ pub(super) struct Layout {
     pub(super) pitch: usize,
     /// From plane to plane of a wavefield.
     pub(super) plane: usize,
+    /// Rows along y of c^2 dt^2.
+    pub(super) rows_c2: usize,
     /// From row to row of c^2 dt^2 and of layers; a row's nodes rounded up to whole vectors.
     pub(super) row: usize,
     /// Values of a wavefield.
@@ -38,7 +40,15 @@ impl Layout {
         let pitch = off_power_of_two(row + WIDEST);
         let plane = off_power_of_two((shape[1] + 2 * halo[1]) * pitch);
         let len = (shape[0] + 2 * halo[0]) * plane + 2 * WIDEST;
-        Self { shape, radius, halo, pitch, plane, row, len }
+        Self { shape, radius, halo, pitch, plane, rows_c2: shape[1], row, len }
+    }
+
+    /// The layout of a window of a few planes and `rows` rows, and their halo, on the same grid. Nodes
+    /// keep their offsets from one another; with a pointer that is moved back by the offset of the
+    /// window's first row, [`Layout::at`] leads into the window. `rows_c2` is that of its c^2 dt^2.
+    pub(super) fn window(self, rows: usize, rows_c2: usize, planes: usize) -> Self {
+        let plane = off_power_of_two((rows + 2 * self.halo[1]) * self.pitch);
+        Self { plane, rows_c2, len: planes * plane + 2 * WIDEST, ..self }
     }
 
     /// Offset of node (i, j, 0) of a wavefield; i and j may lie in the halo.
@@ -49,7 +59,7 @@ impl Layout {
 
     /// Offset of node (i, j, 0) of c^2 dt^2.
     pub(super) const fn at_c2(&self, i: usize, j: usize) -> usize {
-        (i * self.shape[1] + j) * self.row
+        (i * self.rows_c2 + j) * self.row
     }
 
     /// Values of c^2 dt^2.

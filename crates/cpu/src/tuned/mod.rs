@@ -17,7 +17,6 @@ mod points;
 mod schedule;
 mod scheme;
 mod singles;
-#[cfg(test)]
 mod stored;
 mod timing;
 
@@ -27,7 +26,9 @@ use temblor_backend::{
     PlanOptions, Propagator, Result, StreamRequest, Variant, parameters,
 };
 use temblor_patch::Kernel;
-use temblor_physics::{Arithmetic, Axis, BoundaryKind, Equation, WaveProblem};
+use temblor_physics::{
+    Arithmetic, Axis, BoundaryKind, Equation, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
+};
 
 pub use kernels::Isa;
 pub(crate) use kernels::{RoofKernels, StreamArgs};
@@ -37,11 +38,27 @@ use self::layout::Layout;
 use self::plan::{Plan, trace_samples};
 use self::schedule::Schedule;
 use self::singles::{Schedules, Singles};
+use self::stored::{Sizes, Stored};
 use crate::memory::{AlignedVec, available_memory, memory_limit};
 use crate::{patch, roofs};
 
 /// Backend id.
 pub(crate) const BACKEND: &str = "cpu";
+
+/// The variant of reduced storage.
+const STORED: &str = "stored";
+
+/// What fields can be stored as.
+fn arithmetics() -> Vec<Arithmetic> {
+    let stored = [SpeedStorage::F32, SpeedStorage::Uint16].into_iter().flat_map(|speed| {
+        let of = move |wavefields| Arithmetic::Stored(Storage { wavefields, speed });
+        WavefieldStorage::ALL.into_iter().map(of)
+    });
+    let singles =
+        Arithmetic::Stored(Storage { wavefields: WavefieldStorage::F32, speed: SpeedStorage::F32 });
+    // Its name is f32, which is read as the plain one.
+    [Arithmetic::F32].into_iter().chain(stored.filter(|&s| s != singles)).collect()
+}
 
 /// The tuned CPU backend. Plans run on the rayon pool that `advance` is called in.
 #[derive(Debug, Clone)]
@@ -83,7 +100,7 @@ impl CpuBackend {
         };
         let capabilities = Capabilities::new(
             vec![Equation::AcousticIso],
-            vec![Arithmetic::F32],
+            arithmetics(),
             vec![
                 BoundaryKind::Zero,
                 BoundaryKind::Free,
@@ -92,6 +109,7 @@ impl CpuBackend {
                 BoundaryKind::Minimod,
             ],
             (2, 16),
+            // Of FP32; reduced storage has one of its own.
             vec!["wavefront2".into(), "blocked".into()],
         );
         Self { device, capabilities, isa, cache: second_level_cache() }
@@ -102,9 +120,9 @@ impl CpuBackend {
         let unsupported = |what: String| Err(Error::Unsupported { backend: BACKEND.into(), what });
         // Weights are data: any operator of radius 1 to 8 will do.
         match (problem.equation, problem.arithmetic) {
-            (Equation::AcousticIso, Arithmetic::F32) => Ok(()),
+            (Equation::AcousticIso, Arithmetic::F32 | Arithmetic::Stored(_)) => Ok(()),
             (Equation::AcousticIso, arithmetic) => {
-                unsupported(format!("arithmetic {arithmetic:?} (it has F32; cpu-ref has F64)"))
+                unsupported(format!("arithmetic {arithmetic} (cpu-ref has f64)"))
             }
             (equation, _) => unsupported(format!("{equation:?}")),
         }
@@ -131,6 +149,19 @@ impl CpuBackend {
         };
         Ok(Schedules { blocked: schedule(2 * radius + 3), wavefront: schedule(5 * radius + 3) })
     }
+
+    /// Sizes of a plan whose fields are stored in fewer bytes.
+    fn sizes(
+        &self,
+        problem: &WaveProblem,
+        storage: Storage,
+        options: &PlanOptions,
+    ) -> Result<Sizes> {
+        let known = schedule::parameters();
+        let asked = parameters::resolve(BACKEND, STORED, &known, &options.parameters)?;
+        let [rows, planes] = ["rows", "planes"].map(|name| asked[name] as usize);
+        Ok(Sizes::new(problem, storage, self.isa, [rows, planes], self.cache / 2))
+    }
 }
 
 impl Backend for CpuBackend {
@@ -145,6 +176,11 @@ impl Backend for CpuBackend {
     fn variants(&self, problem: &WaveProblem) -> Result<Vec<Variant>> {
         Self::check(problem)?;
         let flops = flops_per_point(problem);
+        if let Arithmetic::Stored(_) = problem.arithmetic {
+            let bytes = problem.arithmetic.bytes_per_point();
+            let about = "one step per sweep, codes decoded into FP32 windows of strips along x";
+            return Ok(vec![Variant::new(STORED, about, bytes, flops, 1)]);
+        }
         let blocked = Variant::new(
             "blocked",
             "one step per sweep, tiles along y marching along x, vectors along z",
@@ -193,15 +229,19 @@ impl Backend for CpuBackend {
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
         let variant = choose_variant(BACKEND, self.variants(problem)?, options)?;
+        let add = |footprint: Footprint, name: &str, bytes| {
+            if bytes > 0 { footprint.with(name, bytes) } else { footprint }
+        };
+        if let Arithmetic::Stored(storage) = problem.arithmetic {
+            let footprint = stored::footprint(problem, &self.sizes(problem, storage, options)?);
+            return Ok(add(footprint, "traces", AlignedVec::bytes(trace_samples(options))));
+        }
         let layout = Layout::new(problem);
         self.schedules(&layout, &variant, options)?;
         let footprint = Footprint::default()
             .with("p", AlignedVec::bytes(layout.len))
             .with("p_prev", AlignedVec::bytes(layout.len))
             .with("c^2 dt^2", AlignedVec::bytes(layout.len_c2()));
-        let add = |footprint: Footprint, name: &str, bytes| {
-            if bytes > 0 { footprint.with(name, bytes) } else { footprint }
-        };
         let footprint = add(footprint, "layers", Layers::bytes(problem, &layout));
         Ok(add(footprint, "traces", AlignedVec::bytes(trace_samples(options))))
     }
@@ -215,6 +255,11 @@ impl Backend for CpuBackend {
         let (needed, available) = (self.footprint(problem, options)?.total(), available_memory());
         if needed > available {
             return Err(Error::OutOfMemory { needed, available });
+        }
+        if let Arithmetic::Stored(storage) = problem.arithmetic {
+            let sizes = self.sizes(problem, storage, options)?;
+            let store = Stored::new(problem, options, &sizes, self.isa)?;
+            return Ok(Box::new(Plan::new(problem, options, variant, store)));
         }
         let schedules = self.schedules(&Layout::new(problem), &variant, options)?;
         let store = Singles::new(problem, self.isa, schedules);

@@ -47,6 +47,13 @@ impl Scratch {
         Self { extra_at_ends: extra.clone(), extra, before: row.clone(), after: row, laps }
     }
 
+    /// Leaves out what the thread did since the last lap.
+    pub(super) fn start(&mut self) {
+        if let Some(laps) = &mut self.laps {
+            laps.start();
+        }
+    }
+
     /// What the thread did since the last call belongs to `kind`.
     pub(super) fn lap(&mut self, kind: Kind) {
         if let Some(laps) = &mut self.laps {
@@ -56,6 +63,7 @@ impl Scratch {
 }
 
 /// C-PML along one axis, with its arrays as shared pointers.
+#[derive(Clone, Copy)]
 pub(super) struct Cpml<'a> {
     pub(super) layer: &'a CpmlAxis,
     pub(super) q: [*mut f32; 2],
@@ -70,7 +78,7 @@ pub(super) struct Pass<'a> {
     images: &'a Images,
     sources: &'a Sources,
     pub(super) wavefields: [*mut f32; 2],
-    c2: *const f32,
+    pub(super) c2: *const f32,
     pub(super) cpml: Vec<Cpml<'a>>,
     pub(super) minimod: Option<(&'a MinimodLayer, *mut f32)>,
     /// Where layers along z contribute on any row, multiples of [`WIDEST`], in order.
@@ -124,11 +132,10 @@ impl<'a> Setting<'a> {
 impl<'a> Pass<'a> {
     pub(super) fn new(
         setting: &Setting<'a>,
-        wavefields: &'a mut [AlignedVec; 2],
+        wavefields: [*mut f32; 2],
         layers: &'a mut Layers,
     ) -> Self {
         let scheme = setting.scheme;
-        let wavefields = wavefields.each_mut().map(AlignedVec::pointer);
         let pointers: Vec<_> = layers
             .cpml
             .iter_mut()
@@ -155,6 +162,11 @@ impl<'a> Pass<'a> {
             parity,
             timer: setting.timer,
         }
+    }
+
+    /// The same pass over wavefields and c^2 dt^2 that lie elsewhere.
+    pub(super) fn over(&self, wavefields: [*mut f32; 2], c2: *const f32) -> Self {
+        Self { wavefields, c2, cpml: self.cpml.clone(), zeros: self.zeros.clone(), ..*self }
     }
 
     /// What a thread needs for rows of this pass.
@@ -184,9 +196,7 @@ impl<'a> Pass<'a> {
         rows: Range<usize>,
         scratch: &mut Scratch,
     ) {
-        if let Some(laps) = &mut scratch.laps {
-            laps.start();
-        }
+        scratch.start();
         // SAFETY: the caller's contract.
         unsafe {
             if self.cpml.is_empty() && self.minimod.is_none() {
@@ -211,8 +221,8 @@ impl<'a> Pass<'a> {
                     if sources {
                         let at = self.layout.at(i.cast_signed(), j.cast_signed());
                         let nodes = self.layout.shape[2];
-                        let next_row = std::slice::from_raw_parts_mut(next.add(at), nodes);
-                        let c2 = self.c2.add(self.layout.at_c2(i, j));
+                        let next_row = std::slice::from_raw_parts_mut(next.wrapping_add(at), nodes);
+                        let c2 = self.c2.wrapping_add(self.layout.at_c2(i, j));
                         let c2_row = std::slice::from_raw_parts(c2, nodes);
                         self.sources.inject(self.first_step + lag as u64, i, j, next_row, c2_row);
                         scratch.lap(Kind::Sources);
@@ -233,10 +243,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Arguments of a step of whole rows of the planes from i on.
-    ///
-    /// # Safety
-    /// (i, j) is a node.
-    pub(super) unsafe fn step_args(
+    pub(super) fn step_args(
         &self,
         lag: usize,
         i: usize,
@@ -247,21 +254,17 @@ impl<'a> Pass<'a> {
         let layout = self.layout;
         let read = (self.parity + lag) % 2;
         let at = layout.at(i.cast_signed(), j.cast_signed());
-        // SAFETY: the offsets are those of a node.
-        let (p, next, c2) = unsafe {
-            (
-                self.wavefields[read].add(at).cast_const(),
-                self.wavefields[1 - read].add(at),
-                self.c2.add(layout.at_c2(i, j)),
-            )
-        };
+        // Of a window the pointers lie outside it; only the sums are in it.
+        let p = self.wavefields[read].wrapping_add(at).cast_const();
+        let next = self.wavefields[1 - read].wrapping_add(at);
+        let c2 = self.c2.wrapping_add(layout.at_c2(i, j));
         StepArgs {
             p,
             next,
             c2,
             extra,
             stride: [layout.plane.cast_signed(), layout.pitch.cast_signed()],
-            c2_stride: [layout.shape[1] * layout.row, layout.row],
+            c2_stride: [layout.rows_c2 * layout.row, layout.row],
             extra_stride: layout.row,
             rows,
             from: 0,

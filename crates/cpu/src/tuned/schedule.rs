@@ -54,7 +54,11 @@ pub(super) fn parameters() -> Vec<Parameter> {
 
 /// Calls `work` for tasks 0, 1, ... of a pass on the current pool's threads, each task claimed in
 /// order, with denormals flushed.
-fn on_all_threads(pass: &Pass<'_>, tasks: usize, work: impl Fn(usize, &mut Scratch) + Sync) {
+pub(super) fn on_all_threads(
+    pass: &Pass<'_>,
+    tasks: usize,
+    work: impl Fn(usize, &mut Scratch) + Sync,
+) {
     let claimed = AtomicUsize::new(0);
     let run = || {
         let _flush = FlushDenormals::new();
@@ -85,7 +89,7 @@ fn on_all_threads(pass: &Pass<'_>, tasks: usize, work: impl Fn(usize, &mut Scrat
 const LEAST_ROWS: usize = 8;
 
 /// Number of tiles of at most `rows` rows, enough for all threads to share the work evenly.
-fn tiles(layout: &Layout, rows: usize, threads: usize) -> usize {
+pub(super) fn tiles(layout: &Layout, rows: usize, threads: usize) -> usize {
     let ny = layout.shape[1];
     let wanted = if threads > 1 { 2 * threads } else { 1 };
     ny.div_ceil(rows).max(wanted.min(ny / LEAST_ROWS)).max(1)

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use temblor_backend::{HostView, HostViewMut, Region, Result};
 use temblor_physics::{PointWeights, WaveProblem};
 
-use super::fields::Fields;
+use super::fields::{Fields, node_without_c2, upload_c2};
 use super::images::Images;
 use super::kernels::Isa;
 use super::pass::{Pass, Setting, ends_along_z};
@@ -13,6 +13,7 @@ use super::plan::{Steps, Store};
 use super::points::sample;
 use super::schedule::{self, Schedule};
 use super::scheme::Scheme;
+use crate::memory::AlignedVec;
 
 /// The order of rows, by steps per pass.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +25,8 @@ pub(super) struct Schedules {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Singles {
-    problem: WaveProblem,
+    /// Time step, s.
+    dt: f64,
     scheme: Scheme,
     fields: Fields,
     /// Where layers along z contribute.
@@ -37,7 +39,7 @@ impl Singles {
         let scheme = Scheme::new(problem, isa);
         let fields = Fields::new(problem, &scheme.layout);
         let ends = ends_along_z(&fields.layers, &scheme.layout);
-        Self { problem: problem.clone(), scheme, fields, ends, schedules }
+        Self { dt: problem.dt, scheme, fields, ends, schedules }
     }
 }
 
@@ -64,7 +66,7 @@ impl Store for Singles {
 
     fn upload_speed(&mut self, region: &Region, host: &HostView<'_>) -> Result<()> {
         let Scheme { layout, images, .. } = &self.scheme;
-        self.fields.upload_speed(&self.problem, layout, images, region, host);
+        upload_c2(&mut self.fields.c2, self.dt, layout, images, region, host);
         Ok(())
     }
 
@@ -73,7 +75,7 @@ impl Store for Singles {
     }
 
     fn node_without_speed(&mut self) -> Option<[usize; 3]> {
-        self.fields.node_without_speed(&self.scheme.layout, &self.scheme.images)
+        node_without_c2(&self.fields.c2, &self.scheme.layout, &self.scheme.images)
     }
 
     fn refresh(&mut self, _: usize) {
@@ -90,7 +92,8 @@ impl Store for Singles {
 
     fn pass(&mut self, steps: &Steps<'_>) {
         let setting = Setting::new(&self.scheme, &self.ends, &self.fields.c2, steps);
-        let pass = Pass::new(&setting, &mut self.fields.wavefields, &mut self.fields.layers);
+        let wavefields = self.fields.wavefields.each_mut().map(AlignedVec::pointer);
+        let pass = Pass::new(&setting, wavefields, &mut self.fields.layers);
         if steps.count == 1 {
             schedule::blocked(&pass, self.schedules.blocked);
         } else {
@@ -103,7 +106,7 @@ impl Store for Singles {
     }
 
     fn largest_in_layers(&mut self, parity: usize) -> f64 {
-        self.fields.largest_in_layers(&self.scheme.layout, parity)
+        self.fields.layers.largest(&self.scheme.layout, parity)
     }
 
     fn save(&mut self, parity: usize, to: &mut dyn Write) -> std::io::Result<()> {

@@ -17,7 +17,7 @@ use temblor_physics::{
 use super::{CpuBackend, Isa};
 use crate::ReferenceBackend;
 
-const SPEED: f64 = 3000.0;
+pub(super) const SPEED: f64 = 3000.0;
 
 fn cpml(cells: usize) -> Boundary {
     Boundary::Cpml(Cpml { cells, r0: 1e-6, peak_hz: 20.0, vmax: SPEED })
@@ -51,10 +51,15 @@ fn boundaries(name: &str, shape: [usize; 3]) -> Boundaries {
     set
 }
 
-const SETS: [&str; 7] =
+pub(super) const SETS: [&str; 7] =
     ["zero", "free", "rigid", "cpml", "minimod", "free_and_cpml", "free_and_minimod"];
 
-fn problem(shape: [usize; 3], order: usize, set: &str, arithmetic: Arithmetic) -> WaveProblem {
+pub(super) fn problem(
+    shape: [usize; 3],
+    order: usize,
+    set: &str,
+    arithmetic: Arithmetic,
+) -> WaveProblem {
     let grid = Grid::new(shape, [10.0, 12.0, 8.0], [0.0; 3]).unwrap();
     let operator = temblor_physics::Operator::Direct { order };
     let dt = 0.9 * cfl::largest_dt(&grid, &operator, SPEED);
@@ -66,7 +71,7 @@ fn problem(shape: [usize; 3], order: usize, set: &str, arithmetic: Arithmetic) -
         .unwrap()
 }
 
-fn random(shape: [usize; 3], rng: &mut ChaCha8Rng, low: f32, high: f32) -> Array3<f32> {
+pub(super) fn random(shape: [usize; 3], rng: &mut ChaCha8Rng, low: f32, high: f32) -> Array3<f32> {
     Array3::from_shape_simple_fn(shape, || rng.random_range(low..high))
 }
 
@@ -100,14 +105,14 @@ fn plan(
     plan
 }
 
-fn pressure(plan: &mut dyn Propagator, field: Field, shape: [usize; 3]) -> Array3<f64> {
+pub(super) fn pressure(plan: &mut dyn Propagator, field: Field, shape: [usize; 3]) -> Array3<f64> {
     let mut out = Array3::<f64>::zeros(shape);
     plan.download(field, Region::whole(shape), out.view_mut().into()).unwrap();
     out
 }
 
 /// Largest difference relative to the largest value.
-fn difference(a: &Array3<f64>, b: &Array3<f64>) -> f64 {
+pub(super) fn difference(a: &Array3<f64>, b: &Array3<f64>) -> f64 {
     let scale = b.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     a.iter().zip(b).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs())) / scale
 }
