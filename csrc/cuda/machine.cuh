@@ -7,6 +7,14 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
+// Files of several kernels are also compiled for cards without what follows; the host does not
+// choose such kernels there.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define TEMBLOR_SM80 1
+#else
+#define TEMBLOR_SM80 0
+#endif
+
 namespace temblor {
 
 // Start of the dynamic shared memory.
@@ -27,6 +35,11 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, int bytes
                  "r"(bytes)
                  : "memory");
 }
+// Asks L2 for the line of an address.
+__device__ __forceinline__ void prefetch_l2(const void* p) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 // What was asked for since the last commit is a group.
 __device__ __forceinline__ void copy_async_commit() {
   asm volatile("cp.async.commit_group;" ::: "memory");
@@ -40,25 +53,37 @@ __device__ __forceinline__ void copy_async_wait() {
 // c += a b of signed bytes, 16 x 32 times 32 x 8. (sm_80)
 __device__ __forceinline__ void mma_s8_k32(int (&c)[4], const uint32_t (&a)[4],
                                            const uint32_t (&b)[2]) {
+#if TEMBLOR_SM80
   asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  __trap();
+#endif
 }
 // c += a b of signed bytes, 16 x 16 times 16 x 8. (sm_80)
 __device__ __forceinline__ void mma_s8_k16(int (&c)[4], const uint32_t (&a)[2], uint32_t b) {
+#if TEMBLOR_SM80
   asm("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5}, {%6}, "
       "{%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(b));
+#else
+  __trap();
+#endif
 }
 // c += a b of BF16, 16 x 16 times 16 x 8. (sm_80)
 __device__ __forceinline__ void mma_bf16(float (&c)[4], const uint32_t (&a)[4],
                                          const uint32_t (&b)[2]) {
+#if TEMBLOR_SM80
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%0,%1,%2,%3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  __trap();
+#endif
 }
 
 }  // namespace temblor

@@ -190,4 +190,27 @@ typedef struct {
   const float* amplitudes;
 } TemblorFused;
 
+/* A Laplacian by digits (Ozaki): which tile a block takes, the operator's digits, and the bricks of 4 x 8 x
+   16 nodes (x, y, z) whose largest values are carried from step to step. */
+typedef struct {
+  /* Tiles along z. */
+  int32_t tiles_z;
+  /* Tiles of (y, z). */
+  int32_t tiles;
+  /* Planes of a block, a multiple of four. */
+  int32_t planes;
+  /* Bricks along (x, y, z): those of the box and one beyond either end, as thick as the operator's
+     radius. */
+  int32_t bricks[3];
+  /* Nodes beyond the box that taps reach. */
+  int32_t radius;
+  /* 1 if the spacings along y and z are equal. */
+  int32_t joint;
+  /* By digit of the operator: for outputs 0 to 3 of four nodes, the taps on the four nodes before
+     them, on themselves and on the four behind, a byte each. */
+  int32_t taps[3][12];
+  /* Along (x, y, z): units of the least kept diagonal and of every second one from it, 1/m^2. */
+  float unit[3][3];
+} TemblorOzaki;
+
 #endif

@@ -15,6 +15,8 @@ use crate::faults::Lost;
 use crate::graph::Queueing;
 use crate::memory::free_bytes;
 use crate::modules::Modules;
+use crate::ozaki::{self, Engine};
+use crate::parameters::Choices;
 use crate::patch::Ranges;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
@@ -94,6 +96,16 @@ impl CudaBackend {
         free_bytes(&self.shared.context)
     }
 
+    /// What a plan's options choose.
+    fn choices(
+        &self,
+        variant: &str,
+        problem: &WaveProblem,
+        options: &PlanOptions,
+    ) -> Result<Choices> {
+        parameters::choose(variant, problem.arithmetic, options, self.shared.queueing)
+    }
+
     /// Remembers a fault that ended the context.
     fn measured<T>(&self, result: Result<T>) -> Result<T> {
         result.inspect_err(|error| self.shared.lost.note(error))
@@ -150,7 +162,7 @@ impl Backend for CudaBackend {
     fn parameters(&self, problem: &WaveProblem, variant: &str) -> Result<Vec<Parameter>> {
         let options = PlanOptions::default().variant(variant);
         let variant = plan::choose_variant(ID, self.variants(problem)?, &options)?;
-        Ok(parameters::known(&variant.name, self.shared.queueing))
+        Ok(parameters::known(&variant.name, problem.arithmetic, self.shared.queueing))
     }
 
     fn nominal(&self) -> Nominal {
@@ -181,7 +193,7 @@ impl Backend for CudaBackend {
 
     fn footprint(&self, problem: &WaveProblem, options: &PlanOptions) -> Result<Footprint> {
         let variant = plan::choose_variant(ID, self.variants(problem)?, options)?;
-        let choices = parameters::choose(&variant.name, options, self.shared.queueing)?;
+        let choices = self.choices(&variant.name, problem, options)?;
         Ok(footprint(problem, options, &variant, choices.queueing))
     }
 
@@ -192,7 +204,7 @@ impl Backend for CudaBackend {
     ) -> Result<Box<dyn Propagator>> {
         self.shared.lost.check()?;
         let variant = plan::choose_variant(ID, self.variants(problem)?, options)?;
-        let choices = parameters::choose(&variant.name, options, self.shared.queueing)?;
+        let choices = self.choices(&variant.name, problem, options)?;
         let plan = CudaPlan::new(&self.shared, problem, options, variant, choices);
         if let Err(error) = &plan {
             self.shared.lost.note(error);
@@ -217,6 +229,11 @@ pub(crate) fn footprint(
     footprint = footprint.with("c^2 dt^2", field);
     for (name, elements) in layers::memory_elements(problem, &layout) {
         footprint = footprint.with(name, 4 * elements as u64);
+    }
+    if Engine::of(&variant.name).is_some() {
+        for (name, elements) in ozaki::memory_elements(problem, &layout) {
+            footprint = footprint.with(name, 4 * elements as u64);
+        }
     }
     let samples = options.receivers * options.steps_between_traces;
     let in_graph = options.receivers * graph_rows(options, queueing);

@@ -2,7 +2,7 @@
 //! fused steps with single ones for what remains.
 
 use cudarc::driver::CudaStream;
-use temblor_backend::Result;
+use temblor_backend::{Result, SourceTable};
 use temblor_physics::WaveProblem;
 
 use crate::arguments::{TemblorBoxes, TemblorFused, TemblorStep, TemblorTiles};
@@ -10,6 +10,7 @@ use crate::fields::Fields;
 use crate::layers::boxes;
 use crate::layout::{Layout, slabs};
 use crate::module::{Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
+use crate::ozaki::{self, Engine, Ozaki};
 use crate::parameters::Choices;
 use crate::points::{Sources, Tiling};
 use crate::tiles::{Spread, spread};
@@ -55,6 +56,8 @@ enum Single {
     Tma(Mapped),
     /// Wide tiles fed by rows.
     Wide(Wide),
+    /// By digits.
+    Ozaki(Ozaki),
 }
 
 /// The interior's kernels.
@@ -81,7 +84,10 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
         "fused2" => vec![shape(fused2(radius)), shape(tma(radius)), plain(radius)],
         "tma" => vec![shape(tma(radius))],
         "wide" => wide::names(radius).into(),
-        other => vec![any_order(other, problem)],
+        other => Engine::of(other).map_or_else(
+            || vec![any_order(other, problem)],
+            |engine| ozaki::names(engine, problem),
+        ),
     }
 }
 
@@ -102,6 +108,7 @@ impl Interior {
         problem: &WaveProblem,
         whole: &TemblorStep,
         kernels: &Kernels,
+        stream: &CudaStream,
         layout: &Layout,
         fields: &Fields,
         units: usize,
@@ -118,7 +125,12 @@ impl Interior {
         let single = match variant {
             "tma" | "fused2" => Single::Tma(mapped(tma(radius))?),
             "wide" => Single::Wide(Wide::new(kernels, layout, radius, units, choices)?),
-            other => Single::AnyOrder(any_order(other, problem)),
+            other => match Engine::of(other) {
+                Some(engine) => {
+                    Single::Ozaki(Ozaki::new(engine, problem, kernels, stream, layout, choices)?)
+                }
+                None => Single::AnyOrder(any_order(other, problem)),
+            },
         };
         let fused = fuses.then(|| mapped(fused2(radius))).transpose()?;
         Ok(Self {
@@ -162,11 +174,53 @@ impl Interior {
         match &self.single {
             Single::AnyOrder(name) => kernels.any_order(stream, name, &self.step, &step),
             Single::Wide(wide) => wide.step(stream, kernels, &self.step, &step),
+            Single::Ozaki(ozaki) => ozaki.step(stream, kernels, &self.step, fields),
             Single::Tma(mapped) => {
                 let maps = mapped.maps(fields);
                 kernels.tma(stream, &mapped.shape, &self.step, maps, &step, self.halo)
             }
         }
+    }
+
+    /// The kernel by digits, if it has nodes to step.
+    fn ozaki(&self) -> Option<&Ozaki> {
+        match &self.single {
+            Single::Ozaki(ozaki) if !self.empty => Some(ozaki),
+            _ => None,
+        }
+    }
+
+    /// Remembers where sources write.
+    pub(crate) fn watch(&mut self, stream: &CudaStream, table: &SourceTable) -> Result<()> {
+        match &mut self.single {
+            Single::Ozaki(ozaki) if !self.empty => ozaki.watch(stream, table),
+            _ => Ok(()),
+        }
+    }
+
+    /// Queues a look at what a step wrote to wavefield 0 besides the interior, with sources' nodes if
+    /// they were `injected`.
+    pub(crate) fn look_beside(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        fields: &Fields,
+        injected: bool,
+    ) -> Result<()> {
+        self.ozaki().map_or(Ok(()), |ozaki| {
+            ozaki.look_beside(stream, kernels, &self.step, fields, injected)
+        })
+    }
+
+    /// Queues a look at all of wavefield 0, which was set from outside.
+    pub(crate) fn look_everywhere(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        fields: &Fields,
+    ) -> Result<()> {
+        self.ozaki()
+            .map_or(Ok(()), |ozaki| ozaki.look_everywhere(stream, kernels, &self.step, fields))
     }
 
     /// Queues one step of the interior's rim.

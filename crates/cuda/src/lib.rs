@@ -16,6 +16,7 @@ mod memory;
 mod module;
 mod modules;
 mod operator;
+mod ozaki;
 mod parameters;
 pub mod patch;
 mod plan;

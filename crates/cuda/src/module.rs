@@ -1,6 +1,7 @@
 //! Kernels of a plan, and one typed launcher per kernel.
 #![expect(unsafe_code, reason = "launches hand raw addresses to kernels")]
 
+pub(crate) mod ozaki;
 pub(crate) mod roofs;
 
 use std::collections::HashMap;

@@ -1,9 +1,11 @@
 //! What variants are tuned by: tile widths, lengths of marches and how steps are queued.
 
 use temblor_backend::{Parameter, PlanOptions, Result, parameters};
+use temblor_physics::Arithmetic;
 
 use crate::ID;
 use crate::graph::Queueing;
+use crate::ozaki::{self, Engine};
 use crate::tiles::FARTHEST;
 use crate::wide::WIDTHS;
 
@@ -12,6 +14,8 @@ use crate::wide::WIDTHS;
 pub(crate) struct Choices {
     /// Nodes of a wide tile along z; 0 leaves it to [`crate::wide`].
     pub(crate) width: usize,
+    /// Rows of a tile by digits times 1000 plus its columns; 0 elsewhere.
+    pub(crate) tile: usize,
     /// Planes that blocks of the full waves march at most.
     pub(crate) planes: usize,
     /// How steps are queued.
@@ -29,7 +33,7 @@ fn parameter(name: &str, about: &str, values: &[u32], default: u32) -> Parameter
 }
 
 /// Parameters of a variant on a device whose plans are queued by `queueing` unless told otherwise.
-pub(crate) fn known(variant: &str, queueing: Queueing) -> Vec<Parameter> {
+pub(crate) fn known(variant: &str, arithmetic: Arithmetic, queueing: Queueing) -> Vec<Parameter> {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let mut all = Vec::new();
     if variant == "wide" {
@@ -42,6 +46,17 @@ pub(crate) fn known(variant: &str, queueing: Queueing) -> Vec<Parameter> {
         let about = "planes that blocks of the full waves march at most";
         all.push(parameter("planes", about, &[100, 200, 400, 800], count(FARTHEST)));
     }
+    if Engine::of(variant).is_some() {
+        let tiles: Vec<_> = ozaki::tiles(arithmetic).into_iter().map(count).collect();
+        if tiles.len() > 1 {
+            let about = "rows of a tile times 1000 plus its columns";
+            let mut sorted = tiles.clone();
+            sorted.sort_unstable();
+            all.push(parameter("tile", about, &sorted, tiles[0]));
+        }
+        let about = "planes that a block marches";
+        all.push(parameter("planes", about, &ozaki::PLANES, ozaki::PLANES[2]));
+    }
     let about = "1: layers and recording run beside the interior; 0: after and before it";
     all.push(parameter("branches", about, &[0, 1], u32::from(queueing.branches)));
     let about = "steps that are captured and launched as one graph; 0: each kernel by itself";
@@ -53,12 +68,18 @@ pub(crate) fn known(variant: &str, queueing: Queueing) -> Vec<Parameter> {
 ///
 /// # Errors
 /// [`temblor_backend::Error::Unsupported`] for a name or a value that does not exist.
-pub(crate) fn choose(variant: &str, options: &PlanOptions, queueing: Queueing) -> Result<Choices> {
-    let known = known(variant, queueing);
+pub(crate) fn choose(
+    variant: &str,
+    arithmetic: Arithmetic,
+    options: &PlanOptions,
+    queueing: Queueing,
+) -> Result<Choices> {
+    let known = known(variant, arithmetic, queueing);
     let values = parameters::resolve(ID, variant, &known, &options.parameters)?;
     let of = |name: &str, other: usize| values.get(name).map_or(other, |&value| value as usize);
     Ok(Choices {
         width: of("width", 0),
+        tile: of("tile", 0),
         planes: of("planes", FARTHEST),
         queueing: Queueing {
             steps_per_graph: values["steps_per_graph"],
@@ -69,16 +90,20 @@ pub(crate) fn choose(variant: &str, options: &PlanOptions, queueing: Queueing) -
 
 #[cfg(test)]
 mod tests {
+    use temblor_physics::{DigitKind, Digits};
+
     use super::*;
     use crate::variants::NAMES;
+
+    const F32: Arithmetic = Arithmetic::F32;
 
     #[test]
     fn defaults_are_todays_choices_and_graphs_are_multiples_of_four() {
         for variant in NAMES {
             let queueing = Queueing::default();
-            let plain = choose(variant, &PlanOptions::new(0, 0), queueing).unwrap();
-            assert_eq!(plain, Choices { width: 0, planes: 400, queueing });
-            for parameter in known(variant, queueing) {
+            let plain = choose(variant, F32, &PlanOptions::new(0, 0), queueing).unwrap();
+            assert_eq!(plain, Choices { width: 0, tile: 0, planes: 400, queueing });
+            for parameter in known(variant, F32, queueing) {
                 assert!(parameter.values.is_sorted() && parameter.values.len() > 1);
                 assert!(parameter.values.contains(&parameter.default), "{parameter:?}");
                 let graphs = parameter.name == "steps_per_graph";
@@ -90,11 +115,11 @@ mod tests {
     #[test]
     fn a_backends_own_queueing_is_the_default_of_its_plans() {
         let own = Queueing { steps_per_graph: 16, branches: false };
-        let choices = choose("baseline", &PlanOptions::new(0, 0), own).unwrap();
+        let choices = choose("baseline", F32, &PlanOptions::new(0, 0), own).unwrap();
         assert_eq!(choices.queueing, own);
         let asked = [("steps_per_graph".to_owned(), 64)].into_iter().collect();
         let options = PlanOptions::new(0, 0).parameters(asked);
-        let choices = choose("baseline", &options, own).unwrap();
+        let choices = choose("baseline", F32, &options, own).unwrap();
         assert_eq!(choices.queueing, Queueing { steps_per_graph: 64, branches: false });
     }
 
@@ -103,8 +128,25 @@ mod tests {
         let asked = [("width".to_owned(), 128)].into_iter().collect();
         let options = PlanOptions::new(0, 0).parameters(asked);
         let queueing = Queueing::default();
-        assert_eq!(choose("wide", &options, queueing).unwrap().width, 128);
-        let error = choose("tma", &options, queueing).unwrap_err().to_string();
+        assert_eq!(choose("wide", F32, &options, queueing).unwrap().width, 128);
+        let error = choose("tma", F32, &options, queueing).unwrap_err().to_string();
         assert!(error.contains("width") && error.contains("planes"), "{error}");
+    }
+
+    #[test]
+    fn tiles_can_be_chosen_where_several_are_built() {
+        let int8 = |operator, wavefield| {
+            Arithmetic::Digits(Digits::new(DigitKind::Int8, operator, wavefield))
+        };
+        let (options, queueing) = (PlanOptions::new(0, 0), Queueing::default());
+        for variant in ["ozaki_mma", "ozaki_dp4a"] {
+            let choices = choose(variant, int8(2, 3), &options, queueing).unwrap();
+            assert_eq!((choices.tile, choices.planes), (16064, 64));
+            let names = |arithmetic| {
+                known(variant, arithmetic, queueing).into_iter().map(|p| p.name).collect::<Vec<_>>()
+            };
+            assert!(names(int8(2, 3)).contains(&"tile".to_owned()));
+            assert!(!names(int8(2, 2)).contains(&"tile".to_owned()));
+        }
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct CudaPlan {
     pub(crate) speed_unchecked: bool,
     /// The halo of p^n must be filled before the next step.
     pub(crate) images_stale: bool,
+    /// The largest values of p^n must be found before the next step.
+    pub(crate) peaks_stale: bool,
     poison: Option<String>,
     lost: faults::Lost,
 }
@@ -96,6 +98,7 @@ impl CudaPlan {
             problem,
             &whole,
             &kernels,
+            &stream,
             &layout,
             &fields,
             units,
@@ -131,6 +134,7 @@ impl CudaPlan {
             step: 0,
             speed_unchecked: true,
             images_stale: false,
+            peaks_stale: false,
             poison: None,
             lost: device.lost.clone(),
         };
@@ -226,6 +230,7 @@ impl CudaPlan {
         self.step = 0;
         self.samples.drop_rows();
         self.images_stale = false;
+        self.peaks_stale = true;
         Ok(())
     }
 }
@@ -264,6 +269,8 @@ impl Propagator for CudaPlan {
         let (tiling, rows) = (self.interior.tiling(), self.queueing.rows());
         let result = Sources::new(&self.stream, &self.layout, sources, tiling, rows);
         self.sources = self.note(result)?;
+        let result = self.interior.watch(&self.stream, sources);
+        self.note(result)?;
         self.graphs.clear();
         Ok(())
     }
@@ -337,6 +344,7 @@ impl Propagator for CudaPlan {
         let result = state::restore(self, from);
         let step = self.note(result)?;
         self.step = step;
+        self.peaks_stale = true;
         self.samples.drop_rows();
         Ok(())
     }

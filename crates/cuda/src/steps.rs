@@ -11,9 +11,7 @@ use crate::timing::Timing;
 impl CudaPlan {
     /// Queues steps.
     pub(crate) fn advance_queued(&mut self, steps: u32) -> Result<()> {
-        if self.images_stale && steps > 0 {
-            self.fill_images(0)?;
-        }
+        self.freshen(steps)?;
         let mut left = steps;
         while left > 0 {
             left -= if self.takes_graph(left) { self.launch_graph()? } else { self.pass(left)? };
@@ -23,9 +21,7 @@ impl CudaPlan {
 
     /// Queues steps without graphs, kind after kind of kernel, and gives their times.
     pub(crate) fn advance_timed(&mut self, steps: u32) -> Result<Vec<KernelTime>> {
-        if self.images_stale && steps > 0 {
-            self.fill_images(0)?;
-        }
+        self.freshen(steps)?;
         self.timing = Some(Timing::new(&self.stream)?);
         let (mut left, mut queued) = (steps, Ok(()));
         while left > 0 && queued.is_ok() {
@@ -40,6 +36,21 @@ impl CudaPlan {
         queued?;
         self.samples.send(&self.stream)?;
         timing.map_or_else(|| Ok(Vec::new()), |timing| timing.told(self))
+    }
+
+    /// Brings what is derived from p^n up to date before steps, if p^n was set from outside.
+    fn freshen(&mut self, steps: u32) -> Result<()> {
+        if steps == 0 {
+            return Ok(());
+        }
+        if self.images_stale {
+            self.fill_images(0)?;
+        }
+        if self.peaks_stale {
+            self.interior.look_everywhere(&self.stream, &self.kernels, &self.fields)?;
+            self.peaks_stale = false;
+        }
+        Ok(())
     }
 
     /// What was queued since the last mark is of `kind`.
@@ -159,7 +170,10 @@ impl CudaPlan {
         self.mark(Kind::Sources)?;
         self.fields.swap();
         self.fill_images(0)?;
-        self.mark(Kind::Walls)
+        self.mark(Kind::Walls)?;
+        let injected = self.sources.as_ref().is_some_and(|sources| !sources.is_over(n));
+        self.interior.look_beside(&self.stream, &self.kernels, &self.fields, injected)?;
+        self.mark(Kind::Interior)
     }
 
     /// Queues two steps, the first of which is number `n`. The layers make their two steps first, on

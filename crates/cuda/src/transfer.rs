@@ -164,7 +164,10 @@ impl CudaPlan {
         }
         match field {
             Field::WaveSpeed => self.speed_unchecked = true,
-            Field::Pressure => self.images_stale = true,
+            Field::Pressure => {
+                self.images_stale = true;
+                self.peaks_stale = true;
+            }
             _ => {}
         }
         Ok(())

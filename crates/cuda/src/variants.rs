@@ -1,10 +1,11 @@
 //! The kernel families, and which of them solve a problem on a device.
 
 use temblor_backend::{Error, Result, Variant};
-use temblor_physics::{Arithmetic, Axis, Equation, WaveProblem};
+use temblor_physics::{Arithmetic, Axis, Digits, Equation, QuantisedOperator, WaveProblem};
 
 use crate::ID;
 use crate::layout::Layout;
+use crate::ozaki::{self, Engine};
 use crate::wide;
 
 /// Radii that the kernels of `sm_90` are built for.
@@ -60,8 +61,10 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     if problem.equation != Equation::AcousticIso {
         return Err(refuse(format!("equation {:?}", problem.equation)));
     }
-    if problem.arithmetic != Arithmetic::F32 {
-        return Err(refuse(format!("arithmetic {:?}", problem.arithmetic)));
+    match problem.arithmetic {
+        Arithmetic::F32 => {}
+        Arithmetic::Digits(digits) => return by_digits(problem, digits, limits),
+        other => return Err(refuse(format!("arithmetic {other}"))),
     }
     // Weights are data: any operator of radius 1 to 8 will do.
     let radius = problem.operator.radius();
@@ -93,6 +96,36 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
         // Behind `baseline` until a card shows it to be faster.
         let about = "32x16 columns marched along x, planes in shared memory by plain loads";
         variants.push(Variant::new("shared", about, 16.0, flops, 1));
+    }
+    Ok(variants)
+}
+
+/// Variants whose Laplacian is summed from products of digits, preferred first.
+fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Vec<Variant>> {
+    let refuse = |what: String| Error::Unsupported { backend: ID.into(), what };
+    if let Some(what) = ozaki::refusal(problem, digits) {
+        return Err(refuse(what));
+    }
+    if problem.grid.shape.iter().any(|&n| i32::try_from(n).is_err()) {
+        return Err(refuse(format!("a grid of {:?} nodes", problem.grid.shape)));
+    }
+    QuantisedOperator::new(&problem.operator, digits.operator)?;
+    let flops = flops(problem);
+    let fits = |engine| limits.shared >= ozaki::most_shared(engine);
+    let mut variants = Vec::new();
+    if limits.capability >= 80 && fits(Engine::Tensor) {
+        let about = "products of digits on tensor cores along y and z, by dp4a along x";
+        variants.push(Variant::new("ozaki_mma", about, 16.0, flops, 1));
+    }
+    if fits(Engine::Four) {
+        let about = "products of digits, four at a time (dp4a)";
+        variants.push(Variant::new("ozaki_dp4a", about, 16.0, flops, 1));
+    }
+    if variants.is_empty() {
+        let least = ozaki::most_shared(Engine::Tensor);
+        return Err(refuse(format!(
+            "digits on a device without {least} B of shared memory a block"
+        )));
     }
     Ok(variants)
 }

@@ -111,7 +111,8 @@ mod tests {
     }
 
     fn width_asked(nodes: usize, width: usize) -> usize {
-        let choices = Choices { width, planes: FARTHEST, queueing: Queueing::default() };
+        let queueing = Queueing::default();
+        let choices = Choices { width, tile: 0, planes: FARTHEST, queueing };
         WIDTHS[choose(&NodeBox { begin: [0; 3], end: [nodes; 3] }, 132, choices).0]
     }
 

@@ -5,7 +5,7 @@ use temblor_kernel_build::resources::Resources;
 
 /// Kernels tuned for a device, which must not spill, and the registers that their threads may take
 /// for their blocks to fit on a multiprocessor.
-const TUNED: [(&str, u32); 22] = [
+const TUNED: [(&str, u32); 42] = [
     ("acoustic_iso_wide_z128", 128),
     ("acoustic_iso_wide_z160", 128),
     ("acoustic_iso_wide_z192", 128),
@@ -28,6 +28,26 @@ const TUNED: [(&str, u32); 22] = [
     ("acoustic_iso_minimod", 128),
     ("acoustic_iso_cpml_order8", 128),
     ("acoustic_iso_minimod_r4", 128),
+    ("acoustic_iso_ozaki_mma_1x1_y16z64", 128),
+    ("acoustic_iso_ozaki_mma_1x2_y16z64", 128),
+    ("acoustic_iso_ozaki_mma_2x2_y16z64", 128),
+    ("acoustic_iso_ozaki_mma_2x3_y16z64", 128),
+    ("acoustic_iso_ozaki_mma_2x3_t1_y16z64", 128),
+    ("acoustic_iso_ozaki_mma_3x3_y16z64", 128),
+    ("acoustic_iso_ozaki_dp4a_1x1_y16z64", 128),
+    ("acoustic_iso_ozaki_dp4a_1x2_y16z64", 128),
+    ("acoustic_iso_ozaki_dp4a_2x2_y16z64", 128),
+    ("acoustic_iso_ozaki_dp4a_2x3_y16z64", 128),
+    ("acoustic_iso_ozaki_dp4a_2x3_t1_y16z64", 128),
+    ("acoustic_iso_ozaki_dp4a_3x3_y16z64", 128),
+    ("acoustic_iso_ozaki_mma_2x3_y8z64", 128),
+    ("acoustic_iso_ozaki_mma_2x3_y16z32", 168),
+    ("acoustic_iso_ozaki_mma_2x3_y32z32", 128),
+    ("acoustic_iso_ozaki_mma_2x3_y32z64", 128),
+    ("acoustic_iso_ozaki_dp4a_2x3_y8z64", 128),
+    ("acoustic_iso_ozaki_dp4a_2x3_y16z32", 128),
+    ("acoustic_iso_ozaki_dp4a_2x3_y32z32", 128),
+    ("acoustic_iso_ozaki_dp4a_2x3_y32z64", 128),
 ];
 
 fn resources() -> Vec<Resources> {

@@ -477,6 +477,8 @@ inline unsigned char* dynamic_shared() {
   return reinterpret_cast<unsigned char*>((at + 1023) / 1024 * 1024);
 }
 
+inline void prefetch_l2(const void*) {}
+
 // Copies happen as late as they may: when their group is waited for.
 template <int BYTES>
 inline void copy_async(void* to, const void* from, int bytes = BYTES) {

@@ -1,0 +1,57 @@
+//! Launchers of the kernels by digits.
+
+use cudarc::driver::CudaStream;
+use temblor_backend::Result;
+
+use super::{Argument, Kernels, STRIDING_BLOCKS, StepFields, THREADS, int};
+use crate::arguments::{TemblorOzaki, TemblorStep};
+
+impl Argument for TemblorOzaki {}
+
+/// A kernel by digits: entry point, blocks, threads of a block and its dynamic shared memory, bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct OzakiShape {
+    pub(crate) kernel: String,
+    pub(crate) blocks: usize,
+    pub(crate) threads: u32,
+    pub(crate) shared: usize,
+}
+
+impl Kernels {
+    /// One step in the box of `step`; `peaks` of p^n and of p^(n+1).
+    pub(crate) fn ozaki(
+        &self,
+        stream: &CudaStream,
+        shape: &OzakiShape,
+        step: &TemblorStep,
+        ozaki: &TemblorOzaki,
+        fields: &StepFields,
+        peaks: [u64; 2],
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 7] =
+            [step, ozaki, &fields.current, &fields.next, &fields.speed, &peaks[0], &peaks[1]];
+        let (grid, block) = ([shape.blocks, 1, 1], [shape.threads, 1, 1]);
+        // SAFETY: signature of `acoustic_iso_ozaki_*`; the plan owns the fields, whose p- is the
+        // result's place, and both arrays have a place for every brick.
+        unsafe { self.launch(stream, &shape.kernel, grid, block, shape.shared, &arguments) }
+    }
+
+    /// Largest values of p in `count` bricks: those of the list at address `list`, or the first ones if
+    /// it is 0.
+    pub(crate) fn peaks(
+        &self,
+        stream: &CudaStream,
+        step: &TemblorStep,
+        ozaki: &TemblorOzaki,
+        (list, count): (u64, usize),
+        p: u64,
+        peaks: u64,
+    ) -> Result<()> {
+        let bricks = int(count);
+        let arguments: [&dyn Argument; 6] = [step, ozaki, &list, &bricks, &p, &peaks];
+        let grid = [count.div_ceil(THREADS as usize / 32).clamp(1, STRIDING_BLOCKS), 1, 1];
+        // SAFETY: signature of `acoustic_iso_peaks`; lists name bricks of the plan, which has a place for
+        // each, and bricks reach as far beyond the box as the operator does.
+        unsafe { self.launch(stream, "acoustic_iso_peaks", grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+}

@@ -1,0 +1,438 @@
+//! The interior by digits (`acoustic_iso_ozaki_*`): operator, tiles, and the bricks whose largest values
+//! give every block its exponent (csrc/cuda/ozaki.cuh).
+//!
+//! Each wavefield has an array of largest values, which therefore follows it through swaps and graphs.
+//! Blocks write those of their own nodes; what layers, walls and sources write is looked at after each
+//! step, and everything after an upload.
+
+use std::collections::BTreeSet;
+
+use cudarc::driver::CudaStream;
+use temblor_backend::{Error, Result, SourceTable};
+use temblor_physics::{Arithmetic, DigitKind, Digits, QuantisedOperator, WaveProblem};
+
+use crate::ID;
+use crate::arguments::{TemblorOzaki, TemblorStep};
+use crate::fields::Fields;
+use crate::layers::single;
+use crate::layout::{Layout, NodeBox};
+use crate::memory::Buffer;
+use crate::module::ozaki::OzakiShape;
+use crate::module::{Kernels, int};
+use crate::parameters::Choices;
+
+/// Nodes of a brick along (x, y, z), as in the kernels.
+const BRICK: [usize; 3] = [4, 8, 16];
+
+/// Radii that the kernels reach.
+pub(crate) const RADII: std::ops::RangeInclusive<usize> = 1..=4;
+
+/// Planes that a block marches: divisors of the cell of 64 that shares an exponent, so that bits do not
+/// depend on them.
+pub(crate) const PLANES: [u32; 3] = [16, 32, 64];
+
+/// Digits of the operator and of the wavefield and diagonals dropped that kernels are built for.
+const BUILT: [[u8; 3]; 6] = [[1, 1, 0], [1, 2, 0], [2, 2, 0], [2, 3, 0], [2, 3, 1], [3, 3, 0]];
+
+/// Rows and columns of the tiles of (2, 3) digits on `sm_90`, the default first; others have that one.
+const TILES: [[usize; 2]; 5] = [[16, 64], [8, 64], [16, 32], [32, 32], [32, 64]];
+
+/// How sums of products are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// Tensor cores along y and z, four products at a time along x.
+    Tensor,
+    /// Four products at a time.
+    Four,
+}
+
+impl Engine {
+    /// The engine of a variant.
+    pub(crate) fn of(variant: &str) -> Option<Self> {
+        match variant {
+            "ozaki_mma" => Some(Self::Tensor),
+            "ozaki_dp4a" => Some(Self::Four),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tensor => "mma",
+            Self::Four => "dp4a",
+        }
+    }
+
+    /// Words from row to row of the words along x, y and z; `*_pitch_*` of the kernels.
+    const fn pitches(self, columns: usize) -> [usize; 3] {
+        match self {
+            Self::Tensor => [columns + 4, columns + 8, (columns / 4 + 11) / 16 * 16 + 8],
+            Self::Four => [columns + 16, columns, (columns / 4 + 5) / 8 * 8 + 4],
+        }
+    }
+
+    /// Dynamic shared memory of a tile, bytes; `Words::BYTES` of the kernels.
+    const fn shared(self, [rows, columns]: [usize; 2], wavefield: usize) -> usize {
+        let [x, y, z] = self.pitches(columns);
+        let words = 3 * rows * x + 4 * (rows / 4 + 2) * y + 4 * rows * z;
+        4 * (wavefield * words + 32)
+    }
+}
+
+/// Most dynamic shared memory that a default tile takes, bytes.
+pub(crate) const fn most_shared(engine: Engine) -> usize {
+    engine.shared(TILES[0], 3)
+}
+
+/// A tile as a parameter's value.
+const fn value([rows, columns]: [usize; 2]) -> usize {
+    1000 * rows + columns
+}
+
+/// Values of the parameter `tile`, the default first.
+pub(crate) fn tiles(arithmetic: Arithmetic) -> Vec<usize> {
+    let all = matches!(arithmetic, Arithmetic::Digits(d) if [d.operator, d.wavefield, d.trim] == [2, 3, 0]);
+    TILES[..if all { TILES.len() } else { 1 }].iter().copied().map(value).collect()
+}
+
+/// Why the kernels cannot do a problem, if so.
+pub(crate) fn refusal(problem: &WaveProblem, digits: Digits) -> Option<String> {
+    let radius = problem.operator.radius();
+    if digits.kind == DigitKind::Bf16 {
+        return Some("BF16 digits: they are in int8 here, such as int8-2x3".into());
+    }
+    if digits.adaptive > 0 {
+        return Some("digits by tile (adaptive): all tiles use all digits; leave it out".into());
+    }
+    if problem.grid.dimensions() < 3 {
+        return Some("digits in 2-D: kernels march tiles of a 3-D grid".into());
+    }
+    if !RADII.contains(&radius) {
+        return Some(format!("digits of an operator of radius {radius}: 1 to 4 can be had"));
+    }
+    if !BUILT.contains(&[digits.operator, digits.wavefield, digits.trim]) {
+        let built: Vec<_> = BUILT
+            .map(|[operator, wavefield, trim]| {
+                let digits = Digits { operator, wavefield, trim, ..digits };
+                Arithmetic::Digits(digits).to_string()
+            })
+            .into();
+        let asked = Arithmetic::Digits(digits);
+        return Some(format!("{asked}: kernels are built for {}", built.join(", ")));
+    }
+    None
+}
+
+/// Entry points that a plan needs.
+pub(crate) fn names(engine: Engine, problem: &WaveProblem) -> Vec<String> {
+    let Arithmetic::Digits(digits) = problem.arithmetic else { return Vec::new() };
+    let mut names = vec!["acoustic_iso_peaks".to_owned()];
+    names.extend(tiles(problem.arithmetic).into_iter().map(|tile| name(engine, digits, tile)));
+    names
+}
+
+fn name(engine: Engine, digits: Digits, tile: usize) -> String {
+    let Digits { operator, wavefield, trim, .. } = digits;
+    let trim = if trim > 0 { format!("_t{trim}") } else { String::new() };
+    let (engine, rows, columns) = (engine.name(), tile / 1000, tile % 1000);
+    format!("acoustic_iso_ozaki_{engine}_{operator}x{wavefield}{trim}_y{rows}z{columns}")
+}
+
+/// Bricks along (x, y, z): those of the box and one beyond either end.
+fn counts(part: &NodeBox) -> [usize; 3] {
+    std::array::from_fn(|a| part.extent(a).div_ceil(BRICK[a]) + 2)
+}
+
+/// The place of the brick that holds a node in the array of largest values; none if no tap of the box
+/// reaches the node.
+fn brick_of(part: &NodeBox, radius: usize, node: [usize; 3]) -> Option<usize> {
+    let counts = counts(part);
+    let mut beside = 0;
+    let mut place = 0;
+    for a in 0..3 {
+        let (n, begin, end) = (node[a], part.begin[a], part.end[a]);
+        let at = if n < begin {
+            beside += 1;
+            (n + radius >= begin).then_some(0)?
+        } else if n >= end {
+            beside += 1;
+            (n < end + radius).then_some(counts[a] - 1)?
+        } else {
+            (n - begin) / BRICK[a] + 1
+        };
+        place = place * counts[a] + at;
+    }
+    (beside <= 1).then_some(place)
+}
+
+/// Places of the bricks beside the faces of the box.
+fn beside(part: &NodeBox) -> Vec<usize> {
+    let counts = counts(part);
+    let mut places = Vec::new();
+    for place in 0..counts.iter().product() {
+        let [_, ny, nz] = counts;
+        let at = [place / (ny * nz), place / nz % ny, place % nz];
+        if (0..3).filter(|&a| at[a] == 0 || at[a] == counts[a] - 1).count() == 1 {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// Whether nodes beside the interior are written.
+fn has_neighbours(problem: &WaveProblem, layout: &Layout) -> bool {
+    !layout.layers.is_empty() || !crate::walls::images(problem).is_empty()
+}
+
+/// Elements of the arrays of a plan by what they are for.
+pub(crate) fn memory_elements(
+    problem: &WaveProblem,
+    layout: &Layout,
+) -> [(&'static str, usize); 2] {
+    let part = &layout.interior;
+    let all = if part.is_empty() { 0 } else { counts(part).iter().product() };
+    let beside = if all > 0 && has_neighbours(problem, layout) { beside(part).len() } else { 0 };
+    [("largest values of bricks", 2 * all), ("bricks beside the interior", beside)]
+}
+
+/// The interior by digits.
+#[derive(Debug)]
+pub(crate) struct Ozaki {
+    shape: OzakiShape,
+    arguments: TemblorOzaki,
+    part: NodeBox,
+    /// Largest values by allocation of wavefields.
+    peaks: [Buffer; 2],
+    bricks: usize,
+    /// Bricks that are looked at after every step, and after every injection.
+    beside: Option<Buffer>,
+    sources: Option<Buffer>,
+}
+
+impl Ozaki {
+    /// Prepares a kernel for the interior of `layout`.
+    pub(crate) fn new(
+        engine: Engine,
+        problem: &WaveProblem,
+        kernels: &Kernels,
+        stream: &CudaStream,
+        layout: &Layout,
+        choices: Choices,
+    ) -> Result<Self> {
+        let Arithmetic::Digits(digits) = problem.arithmetic else {
+            let what = format!("digits of arithmetic {}", problem.arithmetic);
+            return Err(Error::Unsupported { backend: ID.into(), what });
+        };
+        let tile = if choices.tile == 0 { value(TILES[0]) } else { choices.tile };
+        let [rows, columns] = [tile / 1000, tile % 1000];
+        let part = layout.interior;
+        let tiles = [part.extent(1).div_ceil(rows), part.extent(2).div_ceil(columns)];
+        let shape = OzakiShape {
+            kernel: name(engine, digits, tile),
+            blocks: tiles[0] * tiles[1] * part.extent(0).div_ceil(choices.planes),
+            threads: u32::try_from(rows * columns / 4).unwrap_or(u32::MAX),
+            shared: engine.shared([rows, columns], usize::from(digits.wavefield)),
+        };
+        kernels.allow_shared(&shape.kernel)?;
+        let [(_, all), (_, around)] = memory_elements(problem, layout);
+        let list = |places: Vec<usize>| {
+            Buffer::of(stream, &places.into_iter().map(int).collect::<Vec<i32>>())
+        };
+        Ok(Self {
+            arguments: TemblorOzaki {
+                tiles_z: int(tiles[1]),
+                tiles: int(tiles[0] * tiles[1]),
+                planes: int(choices.planes),
+                bricks: counts(&part).map(int),
+                ..operator_of(problem, digits)?
+            },
+            shape,
+            part,
+            peaks: [Buffer::zeros(stream, all / 2)?, Buffer::zeros(stream, all / 2)?],
+            bricks: all / 2,
+            beside: if around > 0 { Some(list(beside(&part))?) } else { None },
+            sources: None,
+        })
+    }
+
+    /// Queues one step in the box of `step`, from wavefields 0 and 1 into 1.
+    pub(crate) fn step(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        step: &TemblorStep,
+        fields: &Fields,
+    ) -> Result<()> {
+        let peaks = [0, 1].map(|wave| self.peaks[fields.slot(wave)].address());
+        kernels.ozaki(stream, &self.shape, step, &self.arguments, &fields.step(0, 1, 1), peaks)
+    }
+
+    /// Remembers which bricks sources write to.
+    pub(crate) fn watch(&mut self, stream: &CudaStream, table: &SourceTable) -> Result<()> {
+        let radius = usize::try_from(self.arguments.radius).unwrap_or(0);
+        let nodes = table.points.iter().flat_map(|point| point.nodes().map(|(node, _)| node));
+        let places: BTreeSet<_> =
+            nodes.filter_map(|node| brick_of(&self.part, radius, node)).collect();
+        let places: Vec<i32> = places.into_iter().map(int).collect();
+        self.sources = if places.is_empty() { None } else { Some(Buffer::of(stream, &places)?) };
+        Ok(())
+    }
+
+    /// Queues a look at all that others than the interior's kernel wrote to wavefield 0; at sources'
+    /// nodes too if they were `injected`.
+    pub(crate) fn look_beside(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        step: &TemblorStep,
+        fields: &Fields,
+        injected: bool,
+    ) -> Result<()> {
+        let sources = self.sources.as_ref().filter(|_| injected);
+        for list in self.beside.iter().chain(sources) {
+            let bricks = (list.address(), list.elements());
+            self.look(stream, kernels, step, fields, bricks)?;
+        }
+        Ok(())
+    }
+
+    /// Queues a look at all of wavefield 0.
+    pub(crate) fn look_everywhere(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        step: &TemblorStep,
+        fields: &Fields,
+    ) -> Result<()> {
+        self.look(stream, kernels, step, fields, (0, self.bricks))
+    }
+
+    fn look(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        step: &TemblorStep,
+        fields: &Fields,
+        bricks: (u64, usize),
+    ) -> Result<()> {
+        let (p, peaks) = (fields.node(0), self.peaks[fields.slot(0)].address());
+        kernels.peaks(stream, step, &self.arguments, bricks, p, peaks)
+    }
+}
+
+/// What the kernels know of the operator.
+fn operator_of(problem: &WaveProblem, digits: Digits) -> Result<TemblorOzaki> {
+    let operator = QuantisedOperator::new(&problem.operator, digits.operator)?;
+    let spacing = problem.grid.spacing;
+    let mut arguments = TemblorOzaki {
+        radius: int(problem.operator.radius()),
+        joint: i32::from(spacing[1].to_bits() == spacing[2].to_bits()),
+        ..Default::default()
+    };
+    for a in 0..digits.operator {
+        let digit = operator.digit(a);
+        let taps = &mut arguments.taps[usize::from(a)];
+        for (n, word) in taps.iter_mut().enumerate() {
+            let (output, first) = (n / 3, 4 * (n % 3));
+            *word = i32::from_le_bytes(std::array::from_fn(|k| {
+                let distance = (first + k).abs_diff(output + 4);
+                digit.get(distance).copied().unwrap_or(0).to_le_bytes()[0]
+            }));
+        }
+    }
+    for (axis, units) in arguments.unit.iter_mut().enumerate() {
+        // Kept diagonals begin at digit `trim`; every second one weighs 256^2 more.
+        let least = f64::from(8 * u32::from(digits.trim)).exp2();
+        let unit = operator.scale / (spacing[axis] * spacing[axis]) * least;
+        for (unit_of, power) in units.iter_mut().zip([0.0_f64, 16.0, 32.0]) {
+            *unit_of = single(unit * power.exp2());
+        }
+    }
+    Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use temblor_physics::{Grid, Operator};
+
+    use super::*;
+
+    const PART: NodeBox = NodeBox { begin: [8, 0, 32], end: [40, 17, 70] };
+
+    #[test]
+    fn every_node_that_taps_reach_has_a_brick_and_others_have_none() {
+        // 8 bricks and two beside along x, 3 and two along y, 3 and two along z.
+        assert_eq!(counts(&PART), [10, 5, 5]);
+        let place = |x: usize, y: usize, z: usize| Some((x * 5 + y) * 5 + z);
+        assert_eq!(brick_of(&PART, 4, [8, 0, 32]), place(1, 1, 1));
+        assert_eq!(brick_of(&PART, 4, [39, 16, 69]), place(8, 3, 3));
+        assert_eq!(brick_of(&PART, 4, [4, 9, 48]), place(0, 2, 2));
+        assert_eq!(brick_of(&PART, 4, [40, 9, 48]), place(9, 2, 2));
+        assert_eq!(brick_of(&PART, 4, [12, 20, 69]), place(2, 4, 3));
+        for beyond in [[3, 9, 48], [44, 9, 48], [12, 21, 48], [7, 9, 31]] {
+            assert_eq!(brick_of(&PART, 4, beyond), None, "{beyond:?}");
+        }
+    }
+
+    #[test]
+    fn bricks_beside_the_box_are_those_of_its_six_faces() {
+        assert_eq!(beside(&PART).len(), 2 * (8 * 3 + 8 * 3 + 3 * 3));
+        assert!(beside(&PART).contains(&brick_of(&PART, 4, [4, 9, 48]).unwrap()));
+    }
+
+    #[test]
+    fn taps_are_shifted_digits_of_the_weights() {
+        let grid = Grid::new([20, 20, 20], [10.0, 10.0, 12.0], [0.0; 3]).unwrap();
+        let digits = Digits { trim: 1, ..Digits::new(DigitKind::Int8, 2, 3) };
+        let problem = WaveProblem::builder(grid, 1e-3)
+            .operator(Operator::Direct { order: 8 })
+            .arithmetic(Arithmetic::Digits(digits))
+            .build()
+            .unwrap();
+        let arguments = operator_of(&problem, digits).unwrap();
+        let whole = QuantisedOperator::new(&problem.operator, 2).unwrap();
+        assert_eq!((arguments.radius, arguments.joint), (4, 0));
+        for output in 0..4_usize {
+            let row = |a: usize| -> Vec<i32> {
+                let words = &arguments.taps[a][3 * output..][..3];
+                words
+                    .iter()
+                    .flat_map(|w| w.to_le_bytes())
+                    .map(|b| i32::from(b.cast_signed()))
+                    .collect()
+            };
+            let weights: Vec<i32> =
+                row(0).iter().zip(row(1)).map(|(high, low)| 256 * high + low).collect();
+            for (n, weight) in weights.into_iter().enumerate() {
+                let expected = whole.integers.get(n.abs_diff(output + 4)).copied().unwrap_or(0);
+                assert_eq!(weight, expected, "output {output}, node {n}");
+            }
+        }
+        let unit = 256.0 * whole.scale / 100.0;
+        assert!((f64::from(arguments.unit[0][0]) / unit - 1.0).abs() < 1e-7);
+        assert!((f64::from(arguments.unit[2][1]) / (unit * 65536.0 / 1.44) - 1.0).abs() < 1e-7);
+    }
+
+    #[test]
+    fn shared_memory_is_that_of_the_kernels_words() {
+        // Three quads along x of 16 rows of 68, four planes of 6 fours of rows of 72, of 16 rows of 24.
+        let words = 3 * (3 * 16 * 68 + 4 * 6 * 72 + 4 * 16 * 24);
+        assert_eq!(Engine::Tensor.shared([16, 64], 3), 4 * (words + 32));
+        let words = 3 * 16 * 80 + 4 * 6 * 64 + 4 * 16 * 20;
+        assert_eq!(Engine::Four.shared([16, 64], 1), 4 * (words + 32));
+    }
+
+    #[test]
+    fn what_no_kernel_does_is_refused_with_what_one_does() {
+        let grid = Grid::new([20, 20, 20], [10.0; 3], [0.0; 3]).unwrap();
+        let refused = |digits: Digits, order: usize| {
+            let problem = WaveProblem::builder(grid, 1e-3).order(order).build().unwrap();
+            refusal(&problem, digits)
+        };
+        assert_eq!(refused(Digits::new(DigitKind::Int8, 2, 3), 8), None);
+        let said = refused(Digits::new(DigitKind::Int8, 3, 1), 8).unwrap();
+        assert!(said.contains("int8-3x1: kernels are built for int8-1x1"), "{said}");
+        assert!(refused(Digits::new(DigitKind::Bf16, 2, 3), 8).unwrap().contains("int8"));
+        assert!(refused(Digits::new(DigitKind::Int8, 2, 3), 12).unwrap().contains("1 to 4"));
+    }
+}

@@ -1,0 +1,216 @@
+// Kernels by digits on the CPU against f64. Arguments: operators, eight words each: digits, radius,
+// unit, five integers; orders 8 in 1, 2 and 3 digits, then other radii.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "acoustic_iso_ozaki_dp4a.cu"
+#include "acoustic_iso_ozaki_mma.cu"
+#include "acoustic_iso_ozaki_tiles_sm90.cu"
+#include "ozaki.hpp"
+
+namespace {
+
+using Kernel = void (*)(const TemblorStep, const TemblorOzaki, const float*, float*, const float*,
+                        const uint32_t*, uint32_t*);
+
+std::vector<Integers> operators;
+
+void fill(Case& c, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  c.each([&](int i, int j, int k) { c.at(c.p)[c.node(i, j, k)] = uniform(generator); });
+}
+
+// A plane wave of 8 points per wavelength, oblique.
+void fill_wave(Case& c) {
+  c.each([&](int i, int j, int k) {
+    c.at(c.p)[c.node(i, j, k)] =
+        float(std::sin(M_PI / 4 * (0.48 * i + 0.6 * j + 0.64 * k) + 0.3));
+  });
+}
+
+// Bounds by what is asked of digits (order 8): uniform data, and 8 points per wavelength.
+struct Row {
+  int a, w, trim;
+  double uniform, wave;
+  Kernel mma, dp4a;
+};
+#define ROW(NAME) acoustic_iso_ozaki_mma_##NAME##_y16z64, acoustic_iso_ozaki_dp4a_##NAME##_y16z64
+const Row TABLE[] = {
+    {1, 1, 0, 1e-2, 3e-1, ROW(1x1)},   {1, 2, 0, 4e-3, 1e-2, ROW(1x2)},
+    {2, 2, 0, 4e-5, 1.2e-3, ROW(2x2)}, {2, 3, 0, 5e-7, 5e-6, ROW(2x3)},
+    {3, 3, 0, 5e-7, 5e-6, ROW(3x3)},   {2, 3, 1, 5e-7, 5e-6, ROW(2x3_t1)},
+};
+
+void errors_are_those_asked_for() {
+  const int n[3] = {22, 27, 75};
+  const double h[3] = {1, 1, 1};
+  for (const Row& row : TABLE)
+    for (const bool wave : {false, true})
+      for (const bool tensor : {true, false}) {
+        Case c(n, 0, h, operators[row.a - 1], row.trim);
+        if (wave)
+          fill_wave(c);
+        else
+          fill(c, 3);
+        c.find_peaks();
+        c.lay_bare();
+        c.step(tensor ? row.mma : row.dp4a, 16, 64, 64);
+        const double error = c.error(ORDER8), bound = wave ? row.wave : row.uniform;
+        const std::string what = std::string(tensor ? "mma" : "dp4a") + " " +
+                                 std::to_string(row.a) + "x" + std::to_string(row.w) + " trim " +
+                                 std::to_string(row.trim) + (wave ? " wave " : " uniform ");
+        printf("%s%.2e of %.1e\n", what.c_str(), error, bound);
+        // And not without any error: then it would not be digits that were looked at.
+        check(error < bound && error > 1e-9, what);
+      }
+}
+
+struct Tile {
+  Kernel kernel;
+  int ty, tz;
+};
+#define TILE(ENGINE, TY, TZ) {acoustic_iso_ozaki_##ENGINE##_2x3_y##TY##z##TZ, TY, TZ}
+const Tile TILES[] = {TILE(mma, 16, 64),  TILE(mma, 8, 64),   TILE(mma, 16, 32),
+                      TILE(mma, 32, 32),  TILE(mma, 32, 64),  TILE(dp4a, 16, 64),
+                      TILE(dp4a, 8, 64),  TILE(dp4a, 16, 32), TILE(dp4a, 32, 32),
+                      TILE(dp4a, 32, 64)};
+
+// On boxes of odd sizes with and without nodes around, of one and of several cells; spacings equal
+// along y and z, or not.
+void tiles_and_engines_give_the_same_bits() {
+  const double spacings[2][3] = {{2, 1, 1}, {1, 2, 1.5}};
+  const int sizes[3][3] = {{7, 9, 5}, {18, 35, 71}, {70, 9, 20}};
+  for (const auto& n : sizes)
+    for (const int out : {0, 5}) {
+      const auto& h = spacings[out / 5];
+        const int whole[3] = {n[0] + 2 * out, n[1] + 2 * out, n[2] + 2 * out};
+        Case first(whole, out, h, operators[1]);
+        fill(first, 11);
+        first.find_peaks();
+        first.lay_bare();
+        Case c = first;
+        first.step(TILES[0].kernel, 16, 64, 64);
+        const double error = first.error(operators[1].weights());
+        check(error < 3e-7, "a box of " + std::to_string(n[0]) + " planes");
+        // What kernels and acoustic_iso_peaks find is the same.
+        Case other = first;
+        other.p = first.next;
+        std::fill(other.peaks.begin(), other.peaks.end(), 0u);
+        other.find_peaks();
+        for (int x = 1; x < c.o.bricks[0] - 1; ++x)
+          for (int y = 1; y < c.o.bricks[1] - 1; ++y)
+            for (int z = 1; z < c.o.bricks[2] - 1; ++z) {
+              const size_t at = (size_t(x) * c.o.bricks[1] + y) * c.o.bricks[2] + z;
+              check(other.peaks[at] == first.peaks_next[at], "the largest value of a brick");
+            }
+        const Case before = c;
+        for (const Tile& tile : TILES)
+          for (const int planes : {16, 32, 64}) {
+            if (planes > 16 && (n[0] < 64 || &tile - TILES != planes / 32 * 2)) continue;
+            c.next = before.next;
+            c.step(tile.kernel, tile.ty, tile.tz, planes);
+            bool same = true;
+            const float *got = c.at(c.next), *want = first.at(first.next);
+            c.each([&](int i, int j, int k) {
+              same = same && memcmp(&got[c.node(i, j, k)], &want[c.node(i, j, k)], 4) == 0;
+            });
+            check(same, "bits of a tile of " + std::to_string(tile.ty) + " x " +
+                            std::to_string(tile.tz) + ", " + std::to_string(planes) + " planes");
+          }
+      }
+}
+
+void every_axis_and_radius_is_its_own() {
+  const int n[3] = {18, 17, 37};
+  const double h[3] = {2, 1, 1.25};
+  for (size_t m = 1; m < operators.size(); ++m)
+    for (int axis = 0; axis < 3; ++axis)
+      for (const Kernel kernel : {TILES[0].kernel, TILES[5].kernel}) {
+        if (operators[m].digits != 2) continue;
+        Case c(n, 4, h, operators[m]);
+        c.each([&](int i, int j, int k) {
+          const int x[3] = {i, j, k};
+          c.at(c.p)[c.node(i, j, k)] = float(std::sin(1.7 * x[axis] + axis));
+        });
+        c.find_peaks();
+        c.lay_bare();
+        c.step(kernel, 16, 64, 64);
+        check(c.error(operators[m].weights()) < 5e-7,
+              "variation along axis " + std::to_string(axis) + ", radius " +
+                  std::to_string(operators[m].radius));
+      }
+}
+
+// A box with nodes around it, one value of which is set.
+void what_lies_in_reach_decides() {
+  const int n[3] = {20, 24, 40};
+  const double h[3] = {1, 1, 1};
+  for (const Kernel kernel : {TILES[0].kernel, TILES[5].kernel}) {
+    // Nodes beside the box along each axis, and one in it.
+    const int places[4][3] = {{3, 10, 20}, {10, 20, 20}, {9, 9, 36}, {11, 12, 13}};
+    for (const auto& x : places)
+      for (const float bad : {NAN, INFINITY, -INFINITY}) {
+        Case c(n, 4, h, operators[1]);
+        c.at(c.p)[c.node(x[0], x[1], x[2])] = bad;
+        c.find_peaks();
+        c.step(kernel, 16, 64, 64);
+        bool found = true;
+        c.each([&](int i, int j, int k) {
+          const int off[3] = {std::abs(i - x[0]), std::abs(j - x[1]), std::abs(k - x[2])};
+          const bool near = (off[0] == 0) + (off[1] == 0) + (off[2] == 0) >= 2 &&
+                            off[0] + off[1] + off[2] <= 4;
+          if (c.inside(i, j, k) && near)
+            found = found && std::isnan(c.at(c.next)[c.node(i, j, k)]);
+        });
+        check(found, "a value that is not finite spreads as NaN");
+      }
+    // A front of any height beside silence: nothing wraps, and nothing is lost.
+    for (const float height : {1.0f, 1024.0f, 1e30f, 3e38f, 1e-30f}) {
+      Case c(n, 4, h, operators[1]);
+      fill(c, 5);
+      c.each([&](int i, int j, int k) {
+        float& value = c.at(c.p)[c.node(i, j, k)];
+        value = c.inside(i, j, k) ? 0.0f : value * height;
+      });
+      c.find_peaks();
+      c.lay_bare();
+      // So that the largest Laplacian is finite too.
+      c.each([&](int i, int j, int k) { c.at(c.next)[c.node(i, j, k)] = 0.0f; });
+      c.step(kernel, 16, 64, 64);
+      if (height < 1e38f)
+        check(c.error(operators[1].weights()) < 5e-7, "a front of " + std::to_string(height));
+    }
+    // Too small for a float's exponent to scale: zero, never NaN.
+    for (const float tiny : {1e-37f, 1e-39f, 0.0f}) {
+      Case c(n, 4, h, operators[1]);
+      c.each([&](int i, int j, int k) { c.at(c.p)[c.node(i, j, k)] = tiny * float(j % 3 - 1); });
+      c.find_peaks();
+      c.step(kernel, 16, 64, 64);
+      bool fine = true;
+      c.each([&](int i, int j, int k) {
+        if (c.inside(i, j, k)) fine = fine && std::fabs(c.at(c.next)[c.node(i, j, k)]) <= 1e-35f;
+      });
+      check(fine, "a field of " + std::to_string(tiny));
+    }
+  }
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  flush_denormals();
+  for (int n = 1; n + 8 <= count; n += 8) {
+    Integers op = {};
+    op.digits = atoi(words[n]);
+    op.radius = atoi(words[n + 1]);
+    op.unit = atof(words[n + 2]);
+    for (int r = 0; r < 5; ++r) op.n[r] = atoi(words[n + 3 + r]);
+    operators.push_back(op);
+  }
+  errors_are_those_asked_for();
+  on_cpu::machine().backwards = true;
+  tiles_and_engines_give_the_same_bits();
+  every_axis_and_radius_is_its_own();
+  what_lies_in_reach_decides();
+  if (failures == 0) puts("all as it should be");
+  return failures != 0;
+}

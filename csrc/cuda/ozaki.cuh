@@ -1,0 +1,350 @@
+// Laplacians by products of digits (Ozaki et al. 2012, Numer. Algorithms 59): what the engines
+// share.
+// p+ = 2p - p- + dt^2 c^2 L p. A value of a block becomes the integer q = rn(x 2^(8W - 1 - E)) and
+// q its W signed bytes, the operator A of them; products are summed in 32-bit integers per diagonal
+// a + b and put together in FP32.
+// A block takes a tile TY x TZ and marches along x by four planes (a quad). Each round cuts a quad
+// into digits, four neighbours to a word along every axis, into shared memory:
+//   xw[3 quads][digit][row][z]: the nodes of the tile;   yw[plane][digit][row / 4, one beyond
+// either end][z];   zw[plane][digit][row][z / 4, one beyond either end].
+// Sums along y and z of the new quad then wait a round for the words that follow along x.
+//
+// E is that of a cell of 64 planes, 32 rows and 64 columns, in which the block lies: a block
+// marches 16, 32 or 64 planes of a tile that divides a cell, so tiles do not change bits. Uniform
+// data lose nothing by a cell of that size; a front has the accuracy of its cell's peak.
+// Why no value overflows: values with a tap on a node that the block gives out lie in the cell, or
+// within the radius R <= 4 of it along one axis. `peaks` holds the largest |p| (its bits) of every
+// brick of 4 x 8 x 16 nodes of the box, and of the R nodes beyond each face of the box. Cells are
+// whole bricks, and R is at most a brick's least side, so these values lie in the bricks of the
+// cell and in their neighbours along one axis: exactly those that `largest_around` reads. Values
+// without a tap may wrap: they are multiplied by zero or given out nowhere. Largest values are
+// exact, not bounds: the kernel that writes p+ writes its bricks', acoustic_iso_peaks those of what
+// others write. A NaN or an infinity makes the scale NaN and so all of the block's p+.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#pragma once
+#include "four.cuh"
+#include "machine.cuh"
+
+namespace temblor {
+namespace ozaki {
+
+// Bricks: nodes along (x, y, z).
+constexpr int BX = 4, BY = 8, BZ = 16;
+// Cells, which share an exponent: bricks along (x, y, z).
+constexpr int CX = 16, CY = 4, CZ = 4;
+// Halo of a tile: nodes come in fours.
+constexpr int H = 4;
+
+// Digits of the operator and of the wavefield; diagonals that are kept.
+template <int OPERATOR, int WAVEFIELD, int DIAGONALS>
+struct Digits {
+  static constexpr int A = OPERATOR, W = WAVEFIELD, D = DIAGONALS;
+  static_assert(D >= 1 && D <= A + W - 1, "diagonals");
+  // 127 (256^W - 1) / 255: what W signed bytes hold both ways.
+  static constexpr int MOST = W == 1 ? 127 : W == 2 ? 32639 : 8355711;
+};
+
+// 2^k for -126 <= k <= 127.
+__device__ __forceinline__ float power(int k) { return __uint_as_float(uint32_t(k + 127) << 23); }
+
+// How a block turns values into integers, and sums back.
+struct Scale {
+  float in, out;
+};
+
+// From the bits of the largest |x|: E least with |rn(x 2^(8W - 1 - E))| <= MOST, but not below 8W -
+// 127, so that both factors are normal: values below 2^(-127) are zero, as are blocks of nothing
+// else.
+template <class N>
+__device__ __forceinline__ Scale scale_of(uint32_t peak) {
+  constexpr int BITS = 8 * N::W - 1;
+  if (peak >= 0x7f800000u) return {0.0f, __uint_as_float(0x7fffffffu)};
+  // 2^(e - 1) <= |x| < 2^e.
+  int e = max(int(peak >> 23) - 126, BITS - 126);
+  if (__float2int_rn(mul(__uint_as_float(peak), power(BITS - e))) > N::MOST) ++e;
+  return {power(BITS - e), power(e - BITS)};
+}
+
+// The digits of a value, most significant in the highest of W bytes.
+template <int W>
+__device__ __forceinline__ uint32_t digits_of(float x, float in) {
+  constexpr uint32_t BIAS = W == 1 ? 0x80u : W == 2 ? 0x8080u : 0x808080u;
+  return (uint32_t(__float2int_rn(mul(x, in))) + BIAS) ^ BIAS;
+}
+
+// Digit b of four values in one word, 0 the most significant.
+template <int W>
+__device__ __forceinline__ void words_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d,
+                                         uint32_t (&word)[W]) {
+  const uint32_t low = __byte_perm(a, b, 0x5140), high = __byte_perm(c, d, 0x5140);
+  word[W - 1] = __byte_perm(low, high, 0x5410);
+  if (W >= 2) word[W - 2] = __byte_perm(low, high, 0x7632);
+  if (W >= 3)
+    word[0] = __byte_perm(__byte_perm(a, b, 0x0062), __byte_perm(c, d, 0x0062), 0x5410);
+}
+
+// acc + the sums of all diagonals, from the least significant on; neighbours are joined as
+// integers:
+// |sum| <= 3 pairs x 18 taps x 2^14. unit: of the least diagonal and of every second one from it.
+template <class N, int COUNT>
+__device__ __forceinline__ float add_up(const int (&sum)[N::D][COUNT], int n,
+                                        const float (&unit)[3], float acc) {
+#pragma unroll
+  for (int d = N::D - 1; d >= 0; d -= 2) {
+    const int both = d >= 1 ? sum[d - 1][n] * 256 + sum[d][n] : sum[0][n];
+    acc = fma_rn(__int2float_rn(both), unit[(N::D - 1 - d) / 2], acc);
+  }
+  return acc;
+}
+
+// Where a block is.
+struct Place {
+  // First node of the tile, planes i0 to i1.
+  int i0, i1, j0, k0;
+};
+
+template <int TY, int TZ>
+__device__ __forceinline__ Place place_of(const TemblorStep& s, const TemblorOzaki& o) {
+  const int tile = int(blockIdx.x) % o.tiles, chunk = int(blockIdx.x) / o.tiles;
+  Place at;
+  at.i0 = s.begin[0] + chunk * o.planes;
+  at.i1 = min(at.i0 + o.planes, s.end[0]);
+  at.j0 = s.begin[1] + tile / o.tiles_z * TY;
+  at.k0 = s.begin[2] + tile % o.tiles_z * TZ;
+  return at;
+}
+
+__device__ __forceinline__ uint32_t warp_largest(uint32_t most) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffu, most);
+#else
+#pragma unroll
+  for (int by = 16; by > 0; by >>= 1) most = max(most, __shfl_xor_sync(0xffffffffu, most, by));
+  return most;
+#endif
+}
+
+// Bits of |x|; those of NaN are above those of infinity.
+__device__ __forceinline__ uint32_t size_bits(float x) { return __float_as_uint(x) & 0x7fffffffu; }
+
+// Largest |p| of the block's cell: CX x CY x CZ bricks, counted from the box's first node, and
+// their neighbours along one axis. All threads get it; `room`: a word per warp.
+template <int THREADS>
+__device__ __forceinline__ uint32_t largest_around(const TemblorStep& s, const TemblorOzaki& o,
+                                                   const Place& at,
+                                                   const uint32_t* __restrict__ peaks,
+                                                   uint32_t* room) {
+  // With one on either side; brick 0 lies before the box, the last one beyond it.
+  constexpr unsigned NX = CX + 2, NY = CY + 2, NZ = CZ + 2;
+  const unsigned first_x = unsigned(at.i0 - s.begin[0]) / (CX * BX) * CX;
+  const unsigned first_y = unsigned(at.j0 - s.begin[1]) / (CY * BY) * CY;
+  const unsigned first_z = unsigned(at.k0 - s.begin[2]) / (CZ * BZ) * CZ;
+  const unsigned last_x = o.bricks[0] - 1, last_y = o.bricks[1] - 1, last_z = o.bricks[2] - 1;
+  uint32_t most = 0;
+  for (unsigned n = threadIdx.x; n < NX * NY * NZ; n += THREADS) {
+    const unsigned z = n % NZ, y = n / NZ % NY, x = n / (NZ * NY);
+    const unsigned bx = first_x + x, by = first_y + y, bz = first_z + z;
+    const int beside = int(x == 0 || x == NX - 1 || bx == last_x) +
+                       int(y == 0 || y == NY - 1 || by == last_y) +
+                       int(z == 0 || z == NZ - 1 || bz == last_z);
+    if (beside <= 1 && bx <= last_x && by <= last_y && bz <= last_z)
+      most = max(most, peaks[(int64_t(bx) * o.bricks[1] + by) * o.bricks[2] + bz]);
+  }
+  most = warp_largest(most);
+  if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = most;
+  __syncthreads();
+#pragma unroll
+  for (int w = 0; w < THREADS / 32; ++w) most = max(most, room[w]);
+  return most;
+}
+
+// The words of a tile in shared memory. PITCH_*: words from row to row, chosen by the engine so
+// that its loads meet no bank twice.
+template <class N, int ROWS, int COLUMNS, int PITCH_X, int PITCH_Y, int PITCH_Z>
+struct Words {
+  static constexpr int TY = ROWS, TZ = COLUMNS, W = N::W;
+  static constexpr int PX = PITCH_X, PY = PITCH_Y, PZ = PITCH_Z;
+  static_assert(TY % BY == 0 && TZ % BZ == 0 && TZ % 32 == 0, "tiles are whole bricks and lines");
+  static_assert(CY * BY % TY == 0 && CZ * BZ % TZ == 0, "cells are whole tiles");
+  static_assert(PX >= TZ && PY >= TZ && PZ >= TZ / 4 + 2, "rows overlap");
+  static_assert(PX % 4 == 0 && PY % 4 == 0 && PZ % 2 == 0, "four words at a time");
+  static constexpr int THREADS = TY * TZ / 4;
+  static constexpr int X = TY * PX, Y = (TY / 4 + 2) * PY, Z = TY * PZ;
+  static constexpr int X_ALL = 3 * W * X, Y_ALL = 4 * W * Y, Z_ALL = 4 * W * Z;
+  // And a word per warp; engines may read up to two words beyond the last row along z.
+  static constexpr int BYTES = 4 * (X_ALL + Y_ALL + Z_ALL + 32);
+
+  uint32_t* base;
+  // Digit b, 0 the most significant, of a row.
+  __device__ __forceinline__ uint32_t* x(int slot, int b, int row) const {
+    return base + (slot * W + b) * X + row * PX;
+  }
+  // Rows in fours; 0 lies before the tile.
+  __device__ __forceinline__ uint32_t* y(int plane, int b, int four) const {
+    return base + X_ALL + (plane * W + b) * Y + four * PY;
+  }
+  __device__ __forceinline__ uint32_t* z(int plane, int b, int row) const {
+    return base + X_ALL + Y_ALL + (plane * W + b) * Z + row * PZ;
+  }
+  __device__ __forceinline__ uint32_t* room() const { return base + X_ALL + Y_ALL + Z_ALL; }
+};
+
+// What of 4 x 4 x 4 nodes is wanted.
+enum Kind { CENTRE, BESIDE_Y, BESIDE_Z };
+
+// Cuts 4 x 4 x 4 nodes: planes i.., rows four * 4 - 4.., columns z - 4.. of the tile with its halo.
+template <class S, Kind KIND>
+__device__ __forceinline__ void cut(const TemblorStep& s, const TemblorOzaki& o, const S& words,
+                                    const Place& at, const float* __restrict__ p, int i, int four,
+                                    int z, int slot, float in, bool inner) {
+  constexpr int W = S::W;
+  const int j = at.j0 + 4 * four - 4, k = at.k0 + 4 * z - 4;
+  uint32_t u[4][4][4];
+  // Beyond the radius there may be no memory, and no tap: any value will do.
+  const int column = min(k, s.begin[2] + (s.end[2] - s.begin[2] + o.radius - 1) / 4 * 4);
+  int64_t plane[4], row[4];
+#pragma unroll
+  for (int n = 0; n < 4; ++n) {
+    plane[n] = max(min(i + n, s.end[0] + o.radius - 1), s.begin[0] - o.radius) * s.stride_x;
+    row[n] =
+        max(min(j + n, s.end[1] + o.radius - 1), s.begin[1] - o.radius) * s.stride_y + column;
+  }
+#pragma unroll
+  for (int e = 0; e < 4; ++e)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const float4 value = load4(p + plane[e] + row[r]);
+      u[e][r][0] = __float_as_uint(value.x);
+      u[e][r][1] = __float_as_uint(value.y);
+      u[e][r][2] = __float_as_uint(value.z);
+      u[e][r][3] = __float_as_uint(value.w);
+    }
+#pragma unroll
+  for (int e = 0; e < 4; ++e)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+#pragma unroll
+      for (int c = 0; c < 4; ++c) u[e][r][c] = digits_of<W>(__uint_as_float(u[e][r][c]), in);
+      if (KIND != BESIDE_Y && inner) {
+        uint32_t word[W];
+        words_of<W>(u[e][r][0], u[e][r][1], u[e][r][2], u[e][r][3], word);
+#pragma unroll
+        for (int b = 0; b < W; ++b) words.z(e, b, 4 * four - 4 + r)[z] = word[b];
+      }
+    }
+  if (KIND == BESIDE_Z) return;
+  // Four words of each digit, one per column.
+  auto give = [&](const uint32_t (&word)[4][W], int b, uint32_t* to) {
+    *reinterpret_cast<uint4*>(to) = make_uint4(word[0][b], word[1][b], word[2][b], word[3][b]);
+  };
+  if (inner) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      uint32_t word[4][W];
+#pragma unroll
+      for (int c = 0; c < 4; ++c)
+        words_of<W>(u[e][0][c], u[e][1][c], u[e][2][c], u[e][3][c], word[c]);
+#pragma unroll
+      for (int b = 0; b < W; ++b) give(word, b, words.y(e, b, four) + 4 * z - 4);
+    }
+  }
+  if (KIND == CENTRE) {
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      uint32_t word[4][W];
+#pragma unroll
+      for (int c = 0; c < 4; ++c)
+        words_of<W>(u[0][r][c], u[1][r][c], u[2][r][c], u[3][r][c], word[c]);
+#pragma unroll
+      for (int b = 0; b < W; ++b) give(word, b, words.x(slot, b, 4 * four - 4 + r) + 4 * z - 4);
+    }
+  }
+}
+
+// Cuts a quad from plane i on; `inner`: its own sums are wanted, so what lies beside the tile is
+// too.
+template <class S>
+__device__ __forceinline__ void cut_quad(const TemblorStep& s, const TemblorOzaki& o,
+                                         const S& words, const Place& at,
+                                         const float* __restrict__ p, int i, int slot, float in,
+                                         bool inner) {
+  constexpr unsigned FY = S::TY / 4, FZ = S::TZ / 4;
+  constexpr unsigned MIDDLE = FY * FZ, SIDE_Y = 2 * FZ, SIDE_Z = 2 * FY;
+  // Kinds begin on whole warps where the tile allows: a warp does one at a time.
+  for (unsigned n = threadIdx.x; n < MIDDLE + SIDE_Y + SIDE_Z; n += S::THREADS) {
+    if (n < MIDDLE) {
+      cut<S, CENTRE>(s, o, words, at, p, i, int(1 + n / FZ), int(1 + n % FZ), slot, in, inner);
+    } else if (inner && n < MIDDLE + SIDE_Y) {
+      const unsigned m = n - MIDDLE;
+      cut<S, BESIDE_Y>(s, o, words, at, p, i, int(m / FZ * (FY + 1)), int(1 + m % FZ), slot, in,
+                       true);
+    } else if (inner) {
+      const unsigned m = n - MIDDLE - SIDE_Y;
+      cut<S, BESIDE_Z>(s, o, words, at, p, i, int(1 + m / 2), int(m % 2 * (FZ + 1)), slot, in,
+                       true);
+    }
+  }
+}
+
+// Asks L2 for what the next round reads: p of the quad from plane i on, p- and v of the quad before
+// it.
+template <class S>
+__device__ __forceinline__ void ask_ahead(const TemblorStep& s, const TemblorOzaki& o,
+                                          const Place& at, const float* p, const float* prev,
+                                          const float* v, int i) {
+  constexpr unsigned LINES = S::TZ / 32, ROWS = S::TY + 2 * H;
+  for (unsigned n = threadIdx.x; n < 4 * ROWS * LINES; n += S::THREADS) {
+    const int plane = i + int(n / (ROWS * LINES)), j = at.j0 - H + int(n / LINES % ROWS);
+    const int k = at.k0 + int(n % LINES * 32);
+    const int64_t node = plane * s.stride_x + j * s.stride_y + k;
+    const bool row = k < s.end[2] && j >= s.begin[1] - o.radius && j < s.end[1] + o.radius;
+    if (row && plane < s.end[0] + o.radius) prefetch_l2(p + node);
+    if (row && j >= at.j0 && j < at.j0 + S::TY && plane - 4 < at.i1) {
+      prefetch_l2(prev + node - 4 * s.stride_x);
+      prefetch_l2(v + node - 4 * s.stride_x);
+    }
+  }
+}
+
+// The march of a block. An engine takes words to sums: it makes the sums along y and z of a quad
+// wait, and gives a quad out when its neighbours along x are there.
+template <class Engine>
+__device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorOzaki& o,
+                                          const float* __restrict__ p, float* next,
+                                          const float* __restrict__ v,
+                                          const uint32_t* __restrict__ peaks,
+                                          uint32_t* __restrict__ peaks_next) {
+  using S = typename Engine::Shared;
+  using N = typename Engine::Numbers;
+  const S words = {reinterpret_cast<uint32_t*>(dynamic_shared())};
+  const Place at = place_of<S::TY, S::TZ>(s, o);
+  const Scale scale =
+      scale_of<N>(largest_around<S::THREADS>(s, o, at, peaks, words.room()));
+  Engine engine(o);
+  const int quads = (at.i1 - at.i0 + 3) / 4;
+  int slot = 0;
+  for (int q = -1; q <= quads; ++q) {
+    const int i = at.i0 + 4 * q;
+    const bool inner = q >= 0 && q < quads;
+    // The words of the round before have been read.
+    __syncthreads();
+    cut_quad(s, o, words, at, p, i, slot, scale.in, inner);
+    __syncthreads();
+    if (q < quads) ask_ahead<S>(s, o, at, p, next, v, i + 4);
+    if (q >= 1)
+      engine.give_out(s, o, words, at, p, next, v, i - 4, slot, scale.out, peaks_next);
+    if (inner) engine.wait(o, words);
+    slot = slot == 2 ? 0 : slot + 1;
+  }
+}
+
+// Where the largest value of the brick from node (i, j, k) on is kept.
+__device__ __forceinline__ int64_t brick_at(const TemblorStep& s, const TemblorOzaki& o, int i,
+                                            int j, int k) {
+  const unsigned x = unsigned(i - s.begin[0]) / BX + 1, y = unsigned(j - s.begin[1]) / BY + 1;
+  const unsigned z = unsigned(k - s.begin[2]) / BZ + 1;
+  return (int64_t(x) * o.bricks[1] + y) * o.bricks[2] + z;
+}
+
+}  // namespace ozaki
+}  // namespace temblor
