@@ -7,9 +7,11 @@
 #   throughput [CASE [VARIANT]] [--graph STEPS] [--one-by-one]
 #   patch [FILTER]          patch kernels against the interpreter, every schedule
 #   patch_rates [CASE [SCHEDULE...]] [--no-apply]
+#   digits [FILTER]         steps by INT8 digits against f64, every engine
+#   arithmetic_rates [NODES [SECONDS]]   rates and errors of digits beside FP32
 #   sanitizer [TOOL...]     compute-sanitizer on small runs: memcheck racecheck initcheck
 #   devices                 what temblor finds
-#   all                     conformance, physics, cuda, patch
+#   all                     conformance, physics, cuda, patch, digits
 # The exit status is that of the part; with several tests, the first that failed.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 2
@@ -35,6 +37,8 @@ cuda() {
 
 patch() { try tests/patch_card --ignored --test-threads=1 --nocapture "$@"; }
 
+digits() { try tests/digits_card --ignored --test-threads=1 --nocapture "$@"; }
+
 sanitizer() {
     local tool=compute-sanitizer
     command -v "$tool" >/dev/null || tool=/usr/local/cuda/bin/compute-sanitizer
@@ -49,19 +53,21 @@ sanitizer() {
 part=${1:-}
 [ $# -eq 0 ] || shift
 case $part in
-conformance | physics | cuda | patch | sanitizer) "$part" "$@" ;;
+conformance | physics | cuda | patch | digits | sanitizer) "$part" "$@" ;;
 verify) try bin/temblor verify --backend cuda "$@" ;;
 throughput) try bin/throughput "$@" ;;
 patch_rates) try bin/patch_rates "$@" ;;
+arithmetic_rates) try bin/arithmetic_rates "$@" ;;
 devices) try bin/temblor devices "$@" ;;
 all)
     conformance
     physics
     cuda
     patch
+    digits
     ;;
 *)
-    sed -n '2,13s/^# //p' "$0"
+    sed -n '2,15s/^# //p' "$0"
     exit 2
     ;;
 esac
