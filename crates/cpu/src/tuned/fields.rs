@@ -26,6 +26,7 @@ pub(super) struct Fields {
 
 /// Largest magnitude in a row as bits, which order as magnitudes do; NaN and infinity come out at
 /// or above [`INFINITY`].
+#[inline(always)]
 pub(super) fn largest_bits(row: &[f32]) -> u32 {
     row.iter().map(|v| v.to_bits() & 0x7fff_ffff).fold(0, u32::max)
 }

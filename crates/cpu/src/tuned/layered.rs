@@ -63,17 +63,33 @@ impl Pass<'_> {
                 (self.kernels.step[planes - 1])(&args);
             }
             scratch.lap(Kind::Interior);
-            let Some((layer, _)) = self.minimod else { return };
-            for i in i..i + planes {
-                let Some((_, whole)) = layer.at(layout, i, j) else { continue };
-                let mut args = self.minimod_args(layer, read, i, j, extra);
-                let all = [(0, layout.row)];
-                for &(from, to) in if whole { &all[..] } else { self.ends } {
-                    (args.from, args.to) = (from, to);
-                    (self.kernels.minimod_damp)(&args);
-                }
-            }
+            self.damp(i, planes, j, read, extra);
             scratch.lap(Kind::Layers);
+        }
+    }
+
+    /// Minimod's damping of a stepped row of one or two planes.
+    ///
+    /// # Safety
+    /// As for [`Pass::rows`], once the row is stepped.
+    pub(super) unsafe fn damp(
+        &self,
+        i: usize,
+        planes: usize,
+        j: usize,
+        read: usize,
+        extra: *mut f32,
+    ) {
+        let Some((layer, _)) = self.minimod else { return };
+        for i in i..i + planes {
+            let Some((_, whole)) = layer.at(self.layout, i, j) else { continue };
+            let mut args = self.minimod_args(layer, read, i, j, extra);
+            let all = [(0, self.layout.row)];
+            for &(from, to) in if whole { &all[..] } else { self.ends } {
+                (args.from, args.to) = (from, to);
+                // SAFETY: the caller's contract.
+                unsafe { (self.kernels.minimod_damp)(&args) };
+            }
         }
     }
 
@@ -83,7 +99,7 @@ impl Pass<'_> {
     }
 
     /// Whether layers along x or y reach the row (i, j), so that all of it has an `extra`.
-    fn reached(&self, i: usize, j: usize) -> bool {
+    pub(super) fn reached(&self, i: usize, j: usize) -> bool {
         let cpml = self.cpml.iter().any(|cpml| match cpml.layer.axis {
             Axis::X => cpml.layer.ends.near(i, self.layout.radius),
             Axis::Y => cpml.layer.ends.near(j, self.layout.radius),
@@ -100,7 +116,7 @@ impl Pass<'_> {
     ///
     /// # Safety
     /// As for [`Pass::rows`].
-    unsafe fn layers(
+    pub(super) unsafe fn layers(
         &self,
         read: usize,
         i: usize,

@@ -5,6 +5,7 @@
 //! Every variant steps the same rows by the same kernels and differs in their order alone, so all
 //! variants give the same bits on the same processor.
 
+mod digits;
 mod fields;
 mod images;
 mod kernels;
@@ -27,12 +28,14 @@ use temblor_backend::{
 };
 use temblor_patch::Kernel;
 use temblor_physics::{
-    Arithmetic, Axis, BoundaryKind, Equation, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
+    Arithmetic, Axis, BoundaryKind, DigitKind, Digits, Equation, SpeedStorage, Storage,
+    WaveProblem, WavefieldStorage,
 };
 
 pub use kernels::Isa;
 pub(crate) use kernels::{RoofKernels, StreamArgs};
 
+use self::digits::Digital;
 use self::layers::Layers;
 use self::layout::Layout;
 use self::plan::{Plan, trace_samples};
@@ -48,7 +51,7 @@ pub(crate) const BACKEND: &str = "cpu";
 /// The variant of reduced storage.
 const STORED: &str = "stored";
 
-/// What fields can be stored as.
+/// What fields can be stored as and computed with.
 fn arithmetics() -> Vec<Arithmetic> {
     let stored = [SpeedStorage::F32, SpeedStorage::Uint16].into_iter().flat_map(|speed| {
         let of = move |wavefields| Arithmetic::Stored(Storage { wavefields, speed });
@@ -56,8 +59,12 @@ fn arithmetics() -> Vec<Arithmetic> {
     });
     let singles =
         Arithmetic::Stored(Storage { wavefields: WavefieldStorage::F32, speed: SpeedStorage::F32 });
+    // Of digits two of many: any counts will do.
+    let digits =
+        [DigitKind::Int8, DigitKind::Bf16].map(|kind| Arithmetic::Digits(Digits::new(kind, 2, 3)));
     // Its name is f32, which is read as the plain one.
-    [Arithmetic::F32].into_iter().chain(stored.filter(|&s| s != singles)).collect()
+    let stored = stored.filter(|&s| s != singles);
+    [Arithmetic::F32].into_iter().chain(stored).chain(digits).collect()
 }
 
 /// The tuned CPU backend. Plans run on the rayon pool that `advance` is called in.
@@ -109,7 +116,7 @@ impl CpuBackend {
                 BoundaryKind::Minimod,
             ],
             (2, 16),
-            // Of FP32; reduced storage has one of its own.
+            // Of FP32; reduced storage and digits have their own.
             vec!["wavefront2".into(), "blocked".into()],
         );
         Self { device, capabilities, isa, cache: second_level_cache() }
@@ -120,7 +127,10 @@ impl CpuBackend {
         let unsupported = |what: String| Err(Error::Unsupported { backend: BACKEND.into(), what });
         // Weights are data: any operator of radius 1 to 8 will do.
         match (problem.equation, problem.arithmetic) {
-            (Equation::AcousticIso, Arithmetic::F32 | Arithmetic::Stored(_)) => Ok(()),
+            (
+                Equation::AcousticIso,
+                Arithmetic::F32 | Arithmetic::Stored(_) | Arithmetic::Digits(_),
+            ) => Ok(()),
             (Equation::AcousticIso, arithmetic) => {
                 unsupported(format!("arithmetic {arithmetic} (cpu-ref has f64)"))
             }
@@ -131,21 +141,23 @@ impl CpuBackend {
     /// The order of rows that options ask for, completed by defaults.
     fn schedules(
         &self,
+        problem: &WaveProblem,
         layout: &Layout,
         variant: &Variant,
         options: &PlanOptions,
     ) -> Result<Schedules> {
-        let known = schedule::parameters();
+        let known = parameters_of(problem);
         let asked = parameters::resolve(BACKEND, &variant.name, &known, &options.parameters)?;
+        let asked = |name: &str| asked.get(name).map_or(0, |&value| value as usize);
         let radius = layout.radius;
         // Blocked: 2R + 1 planes of p, one each of p_prev and c^2 dt^2. Two steps: 2R + 1 planes of
         // either wavefield, R + 1 of c^2 dt^2.
         let schedule = |working_set| Schedule {
-            rows: match asked["rows"] as usize {
+            rows: match asked("rows") {
                 0 => schedule::rows_per_tile(layout, working_set, self.cache / 2),
                 rows => rows,
             },
-            planes: asked["planes"] as usize,
+            planes: asked("planes"),
         };
         Ok(Schedules { blocked: schedule(2 * radius + 3), wavefront: schedule(5 * radius + 3) })
     }
@@ -181,6 +193,9 @@ impl Backend for CpuBackend {
             let about = "one step per sweep, codes decoded into FP32 windows of strips along x";
             return Ok(vec![Variant::new(STORED, about, bytes, flops, 1)]);
         }
+        if let Arithmetic::Digits(digits) = problem.arithmetic {
+            return digits::variants(problem, digits, self.isa);
+        }
         let blocked = Variant::new(
             "blocked",
             "one step per sweep, tiles along y marching along x, vectors along z",
@@ -204,7 +219,7 @@ impl Backend for CpuBackend {
     fn parameters(&self, problem: &WaveProblem, variant: &str) -> Result<Vec<Parameter>> {
         let options = PlanOptions::default().variant(variant);
         choose_variant(BACKEND, self.variants(problem)?, &options)?;
-        Ok(schedule::parameters())
+        Ok(parameters_of(problem))
     }
 
     fn stream(&self, request: &StreamRequest) -> Result<Vec<f64>> {
@@ -237,12 +252,17 @@ impl Backend for CpuBackend {
             return Ok(add(footprint, "traces", AlignedVec::bytes(trace_samples(options))));
         }
         let layout = Layout::new(problem);
-        self.schedules(&layout, &variant, options)?;
+        self.schedules(problem, &layout, &variant, options)?;
         let footprint = Footprint::default()
             .with("p", AlignedVec::bytes(layout.len))
             .with("p_prev", AlignedVec::bytes(layout.len))
             .with("c^2 dt^2", AlignedVec::bytes(layout.len_c2()));
         let footprint = add(footprint, "layers", Layers::bytes(problem, &layout));
+        let digits = match problem.arithmetic {
+            Arithmetic::Digits(_) => Digital::bytes(problem, &layout),
+            _ => 0,
+        };
+        let footprint = add(footprint, "digits", digits);
         Ok(add(footprint, "traces", AlignedVec::bytes(trace_samples(options))))
     }
 
@@ -261,10 +281,20 @@ impl Backend for CpuBackend {
             let store = Stored::new(problem, options, &sizes, self.isa)?;
             return Ok(Box::new(Plan::new(problem, options, variant, store)));
         }
-        let schedules = self.schedules(&Layout::new(problem), &variant, options)?;
-        let store = Singles::new(problem, self.isa, schedules);
+        let schedules = self.schedules(problem, &Layout::new(problem), &variant, options)?;
+        let mut store = Singles::new(problem, self.isa, schedules);
+        if let Arithmetic::Digits(digits) = problem.arithmetic {
+            store = store.with_digits(Digital::new(problem, digits, &variant, self.isa)?);
+        }
         Ok(Box::new(Plan::new(problem, options, variant, store)))
     }
+}
+
+/// What variants for a problem can be tuned by. Tiles of digits are part of the arithmetic: others give
+/// other bits.
+fn parameters_of(problem: &WaveProblem) -> Vec<Parameter> {
+    let digits = matches!(problem.arithmetic, Arithmetic::Digits(_));
+    if digits { Vec::new() } else { schedule::parameters() }
 }
 
 /// Operations per point and step outside layers, with neighbours summed before they are weighted:

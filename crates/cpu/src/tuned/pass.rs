@@ -210,6 +210,24 @@ impl<'a> Pass<'a> {
                     self.layered(lag, i, planes, j, scratch);
                 }
             }
+            self.finish(lag, i, planes, rows, scratch);
+        }
+    }
+
+    /// Injects into stepped rows and shows them across reflecting faces.
+    ///
+    /// # Safety
+    /// As for [`Pass::rows`], once these are stepped.
+    pub(super) unsafe fn finish(
+        &self,
+        lag: usize,
+        i: usize,
+        planes: usize,
+        rows: Range<usize>,
+        scratch: &mut Scratch,
+    ) {
+        // SAFETY: the caller's contract.
+        unsafe {
             let next = self.wavefields[1 - (self.parity + lag) % 2];
             for i in i..i + planes {
                 let sources = self.sources.on_plane(i);

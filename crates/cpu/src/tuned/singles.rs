@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use temblor_backend::{HostView, HostViewMut, Region, Result};
 use temblor_physics::{PointWeights, WaveProblem};
 
+use super::digits::{self, Digital};
 use super::fields::{Fields, node_without_c2, upload_c2};
 use super::images::Images;
 use super::kernels::Isa;
@@ -32,6 +33,8 @@ pub(super) struct Singles {
     /// Where layers along z contribute.
     ends: Vec<(usize, usize)>,
     schedules: Schedules,
+    /// What takes the Laplacian instead of the row kernels, if that is digits.
+    digital: Option<Digital>,
 }
 
 impl Singles {
@@ -39,7 +42,12 @@ impl Singles {
         let scheme = Scheme::new(problem, isa);
         let fields = Fields::new(problem, &scheme.layout);
         let ends = ends_along_z(&fields.layers, &scheme.layout);
-        Self { dt: problem.dt, scheme, fields, ends, schedules }
+        Self { dt: problem.dt, scheme, fields, ends, schedules, digital: None }
+    }
+
+    /// The same with Laplacians from digits.
+    pub(super) fn with_digits(self, digital: Digital) -> Self {
+        Self { digital: Some(digital), ..self }
     }
 }
 
@@ -94,7 +102,9 @@ impl Store for Singles {
         let setting = Setting::new(&self.scheme, &self.ends, &self.fields.c2, steps);
         let wavefields = self.fields.wavefields.each_mut().map(AlignedVec::pointer);
         let pass = Pass::new(&setting, wavefields, &mut self.fields.layers);
-        if steps.count == 1 {
+        if let Some(digital) = &self.digital {
+            digits::step(&pass, digital);
+        } else if steps.count == 1 {
             schedule::blocked(&pass, self.schedules.blocked);
         } else {
             schedule::wavefront(&pass, steps.count, self.schedules.wavefront);

@@ -76,7 +76,7 @@ pub(super) fn random(shape: [usize; 3], rng: &mut ChaCha8Rng, low: f32, high: f3
 }
 
 /// A plan with random fields, two sources and three receivers.
-fn plan(
+pub(super) fn plan(
     backend: &dyn Backend,
     problem: &WaveProblem,
     variant: Option<&str>,
@@ -224,7 +224,7 @@ fn an_impulse_shows_every_tap(#[values(2, 4, 6, 8, 10, 12, 14, 16)] order: usize
 }
 
 /// The state and the traces after some steps, bit for bit.
-fn state(plan: &mut dyn Propagator, steps: &[u32]) -> (Vec<u8>, Vec<u64>) {
+pub(super) fn state(plan: &mut dyn Propagator, steps: &[u32]) -> (Vec<u8>, Vec<u64>) {
     steps.iter().for_each(|&n| plan.advance(n).unwrap());
     let traces = plan.traces().unwrap().samples.to_f64();
     let mut saved = Vec::new();
@@ -233,7 +233,7 @@ fn state(plan: &mut dyn Propagator, steps: &[u32]) -> (Vec<u8>, Vec<u64>) {
 }
 
 /// What follows the head of a saved state, which names the variant.
-fn body(state: &[u8]) -> &[u8] {
+pub(super) fn body(state: &[u8]) -> &[u8] {
     let length = u64::from_le_bytes(state[8..16].try_into().unwrap());
     &state[16 + usize::try_from(length).unwrap()..]
 }
