@@ -10,7 +10,7 @@
 #include "ozaki_kernel.cuh"
 
 TEMBLOR_OZAKI(acoustic_iso_ozaki_mma_2x3_y8z64, Tensor, 2, 3, 4, 8, 64, 4)
-TEMBLOR_OZAKI(acoustic_iso_ozaki_mma_2x3_y16z32, Tensor, 2, 3, 4, 16, 32, 3)
+TEMBLOR_OZAKI(acoustic_iso_ozaki_mma_2x3_y16z32, Tensor, 2, 3, 4, 16, 32, 4)
 TEMBLOR_OZAKI(acoustic_iso_ozaki_mma_2x3_y32z32, Tensor, 2, 3, 4, 32, 32, 2)
 TEMBLOR_OZAKI(acoustic_iso_ozaki_mma_2x3_y32z64, Tensor, 2, 3, 4, 32, 64, 1)
 TEMBLOR_OZAKI(acoustic_iso_ozaki_dp4a_2x3_y8z64, Four, 2, 3, 4, 8, 64, 4)

@@ -141,6 +141,7 @@ __device__ __forceinline__ uint32_t largest_around(const TemblorStep& s, const T
   const unsigned first_z = unsigned(at.k0 - s.begin[2]) / (CZ * BZ) * CZ;
   const unsigned last_x = o.bricks[0] - 1, last_y = o.bricks[1] - 1, last_z = o.bricks[2] - 1;
   uint32_t most = 0;
+#pragma unroll 1
   for (unsigned n = threadIdx.x; n < NX * NY * NZ; n += THREADS) {
     const unsigned z = n % NZ, y = n / NZ % NY, x = n / (NZ * NY);
     const unsigned bx = first_x + x, by = first_y + y, bz = first_z + z;
@@ -189,99 +190,147 @@ struct Words {
   __device__ __forceinline__ uint32_t* room() const { return base + X_ALL + Y_ALL + Z_ALL; }
 };
 
-// What of 4 x 4 x 4 nodes is wanted.
-enum Kind { CENTRE, BESIDE_Y, BESIDE_Z };
+// Where a thread reads: planes i.., rows j.., columns k.. of the grid. Beyond the radius there may
+// be no memory, and no tap: any value will do.
+struct Reach {
+  const float* p;
+  int64_t stride_x, stride_y;
+  int low_x, high_x, low_y, high_y, high_z;
 
-// Cuts 4 x 4 x 4 nodes: planes i.., rows four * 4 - 4.., columns z - 4.. of the tile with its halo.
-template <class S, Kind KIND>
-__device__ __forceinline__ void cut(const TemblorStep& s, const TemblorOzaki& o, const S& words,
-                                    const Place& at, const float* __restrict__ p, int i, int four,
-                                    int z, int slot, float in, bool inner) {
+  __device__ __forceinline__ Reach(const TemblorStep& s, const TemblorOzaki& o, const float* p)
+      : p(p), stride_x(s.stride_x), stride_y(s.stride_y), low_x(s.begin[0] - o.radius),
+        high_x(s.end[0] + o.radius - 1), low_y(s.begin[1] - o.radius),
+        high_y(s.end[1] + o.radius - 1),
+        high_z(s.begin[2] + (s.end[2] - s.begin[2] + o.radius - 1) / 4 * 4) {}
+  __device__ __forceinline__ int64_t plane(int i) const {
+    return max(min(i, high_x), low_x) * stride_x;
+  }
+  __device__ __forceinline__ int64_t row(int j, int k) const {
+    return max(min(j, high_y), low_y) * stride_y + min(k, high_z);
+  }
+};
+
+// The digits of four nodes along z.
+template <int W>
+__device__ __forceinline__ void digits_of_four(const float4& value, float in, uint32_t (&u)[4]) {
+  u[0] = digits_of<W>(value.x, in);
+  u[1] = digits_of<W>(value.y, in);
+  u[2] = digits_of<W>(value.z, in);
+  u[3] = digits_of<W>(value.w, in);
+}
+
+// Stores a word of each digit per column for four columns: digit b at to(b).
+template <int W, class To>
+__device__ __forceinline__ void store_across(const uint32_t (&word)[4][W], To to) {
+#pragma unroll
+  for (int b = 0; b < W; ++b)
+    *reinterpret_cast<uint4*>(to(b)) =
+        make_uint4(word[0][b], word[1][b], word[2][b], word[3][b]);
+}
+
+// Cuts 4 x 4 x 4 nodes of the tile: planes from i on, rows 4 four.., columns 4 z.. of it.
+template <class S>
+__device__ __forceinline__ void cut_tile(const S& words, const Reach& reach, const Place& at, int i,
+                                         int four, int z, int slot, float in) {
   constexpr int W = S::W;
-  const int j = at.j0 + 4 * four - 4, k = at.k0 + 4 * z - 4;
-  uint32_t u[4][4][4];
-  // Beyond the radius there may be no memory, and no tap: any value will do.
-  const int column = min(k, s.begin[2] + (s.end[2] - s.begin[2] + o.radius - 1) / 4 * 4);
   int64_t plane[4], row[4];
 #pragma unroll
   for (int n = 0; n < 4; ++n) {
-    plane[n] = max(min(i + n, s.end[0] + o.radius - 1), s.begin[0] - o.radius) * s.stride_x;
-    row[n] =
-        max(min(j + n, s.end[1] + o.radius - 1), s.begin[1] - o.radius) * s.stride_y + column;
+    plane[n] = reach.plane(i + n);
+    row[n] = reach.row(at.j0 + 4 * four + n, at.k0 + 4 * z);
   }
+  float4 value[4][4];
+#pragma unroll
+  for (int e = 0; e < 4; ++e)
+#pragma unroll
+    for (int r = 0; r < 4; ++r) value[e][r] = load4(reach.p + plane[e] + row[r]);
+  uint32_t u[4][4][4];
 #pragma unroll
   for (int e = 0; e < 4; ++e)
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
-      const float4 value = load4(p + plane[e] + row[r]);
-      u[e][r][0] = __float_as_uint(value.x);
-      u[e][r][1] = __float_as_uint(value.y);
-      u[e][r][2] = __float_as_uint(value.z);
-      u[e][r][3] = __float_as_uint(value.w);
+      digits_of_four<W>(value[e][r], in, u[e][r]);
+      uint32_t word[W];
+      words_of<W>(u[e][r][0], u[e][r][1], u[e][r][2], u[e][r][3], word);
+#pragma unroll
+      for (int b = 0; b < W; ++b) words.z(e, b, 4 * four + r)[z + 1] = word[b];
     }
 #pragma unroll
-  for (int e = 0; e < 4; ++e)
+  for (int e = 0; e < 4; ++e) {
+    uint32_t word[4][W];
 #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-#pragma unroll
-      for (int c = 0; c < 4; ++c) u[e][r][c] = digits_of<W>(__uint_as_float(u[e][r][c]), in);
-      if (KIND != BESIDE_Y && inner) {
-        uint32_t word[W];
-        words_of<W>(u[e][r][0], u[e][r][1], u[e][r][2], u[e][r][3], word);
-#pragma unroll
-        for (int b = 0; b < W; ++b) words.z(e, b, 4 * four - 4 + r)[z] = word[b];
-      }
-    }
-  if (KIND == BESIDE_Z) return;
-  // Four words of each digit, one per column.
-  auto give = [&](const uint32_t (&word)[4][W], int b, uint32_t* to) {
-    *reinterpret_cast<uint4*>(to) = make_uint4(word[0][b], word[1][b], word[2][b], word[3][b]);
-  };
-  if (inner) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      uint32_t word[4][W];
-#pragma unroll
-      for (int c = 0; c < 4; ++c)
-        words_of<W>(u[e][0][c], u[e][1][c], u[e][2][c], u[e][3][c], word[c]);
-#pragma unroll
-      for (int b = 0; b < W; ++b) give(word, b, words.y(e, b, four) + 4 * z - 4);
-    }
+    for (int c = 0; c < 4; ++c)
+      words_of<W>(u[e][0][c], u[e][1][c], u[e][2][c], u[e][3][c], word[c]);
+    store_across<W>(word, [&](int b) { return words.y(e, b, four + 1) + 4 * z; });
   }
-  if (KIND == CENTRE) {
 #pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      uint32_t word[4][W];
+  for (int r = 0; r < 4; ++r) {
+    uint32_t word[4][W];
 #pragma unroll
-      for (int c = 0; c < 4; ++c)
-        words_of<W>(u[0][r][c], u[1][r][c], u[2][r][c], u[3][r][c], word[c]);
+    for (int c = 0; c < 4; ++c)
+      words_of<W>(u[0][r][c], u[1][r][c], u[2][r][c], u[3][r][c], word[c]);
+    store_across<W>(word, [&](int b) { return words.x(slot, b, 4 * four + r) + 4 * z; });
+  }
+}
+
+// Cuts 4 x 4 nodes of plane i + e beside the tile along y: rows 4 four - 4.., columns 4 z.. of it.
+template <class S>
+__device__ __forceinline__ void cut_beside_y(const S& words, const Reach& reach, const Place& at,
+                                             int i, int e, int four, int z, float in) {
+  constexpr int W = S::W;
+  const float* from = reach.p + reach.plane(i + e);
+  float4 value[4];
 #pragma unroll
-      for (int b = 0; b < W; ++b) give(word, b, words.x(slot, b, 4 * four - 4 + r) + 4 * z - 4);
-    }
+  for (int r = 0; r < 4; ++r)
+    value[r] = load4(from + reach.row(at.j0 + 4 * four - 4 + r, at.k0 + 4 * z));
+  uint32_t u[4][4], word[4][W];
+#pragma unroll
+  for (int r = 0; r < 4; ++r) digits_of_four<W>(value[r], in, u[r]);
+#pragma unroll
+  for (int c = 0; c < 4; ++c) words_of<W>(u[0][c], u[1][c], u[2][c], u[3][c], word[c]);
+  store_across<W>(word, [&](int b) { return words.y(e, b, four) + 4 * z; });
+}
+
+// Cuts four rows of plane i + e beside the tile along z: rows 4 four.., columns 4 z - 4.. of it.
+template <class S>
+__device__ __forceinline__ void cut_beside_z(const S& words, const Reach& reach, const Place& at,
+                                             int i, int e, int four, int z, float in) {
+  constexpr int W = S::W;
+  const float* from = reach.p + reach.plane(i + e);
+  float4 value[4];
+#pragma unroll
+  for (int r = 0; r < 4; ++r)
+    value[r] = load4(from + reach.row(at.j0 + 4 * four + r, at.k0 + 4 * z - 4));
+#pragma unroll
+  for (int r = 0; r < 4; ++r) {
+    uint32_t u[4], word[W];
+    digits_of_four<W>(value[r], in, u);
+    words_of<W>(u[0], u[1], u[2], u[3], word);
+#pragma unroll
+    for (int b = 0; b < W; ++b) words.z(e, b, 4 * four + r)[z] = word[b];
   }
 }
 
 // Cuts a quad from plane i on; `inner`: its own sums are wanted, so what lies beside the tile is
 // too.
 template <class S>
-__device__ __forceinline__ void cut_quad(const TemblorStep& s, const TemblorOzaki& o,
-                                         const S& words, const Place& at,
-                                         const float* __restrict__ p, int i, int slot, float in,
-                                         bool inner) {
+__device__ __forceinline__ void cut_quad(const S& words, const Reach& reach, const Place& at, int i,
+                                         int slot, float in, bool inner) {
   constexpr unsigned FY = S::TY / 4, FZ = S::TZ / 4;
-  constexpr unsigned MIDDLE = FY * FZ, SIDE_Y = 2 * FZ, SIDE_Z = 2 * FY;
+  constexpr unsigned MIDDLE = FY * FZ, SIDE_Y = 4 * 2 * FZ, SIDE_Z = 4 * 2 * FY;
+  const unsigned all = inner ? MIDDLE + SIDE_Y + SIDE_Z : MIDDLE;
   // Kinds begin on whole warps where the tile allows: a warp does one at a time.
-  for (unsigned n = threadIdx.x; n < MIDDLE + SIDE_Y + SIDE_Z; n += S::THREADS) {
+#pragma unroll 1
+  for (unsigned n = threadIdx.x; n < all; n += S::THREADS) {
     if (n < MIDDLE) {
-      cut<S, CENTRE>(s, o, words, at, p, i, int(1 + n / FZ), int(1 + n % FZ), slot, in, inner);
-    } else if (inner && n < MIDDLE + SIDE_Y) {
-      const unsigned m = n - MIDDLE;
-      cut<S, BESIDE_Y>(s, o, words, at, p, i, int(m / FZ * (FY + 1)), int(1 + m % FZ), slot, in,
-                       true);
-    } else if (inner) {
-      const unsigned m = n - MIDDLE - SIDE_Y;
-      cut<S, BESIDE_Z>(s, o, words, at, p, i, int(1 + m / 2), int(m % 2 * (FZ + 1)), slot, in,
-                       true);
+      cut_tile(words, reach, at, i, int(n / FZ), int(n % FZ), slot, in);
+    } else if (n < MIDDLE + SIDE_Y) {
+      const unsigned m = n - MIDDLE, side = m / FZ % 2;
+      cut_beside_y(words, reach, at, i, int(m / (2 * FZ)), int(side * (FY + 1)), int(m % FZ), in);
+    } else {
+      const unsigned m = n - MIDDLE - SIDE_Y, side = m % 2;
+      cut_beside_z(words, reach, at, i, int(m / (2 * FY)), int(m / 2 % FY), int(side * (FZ + 1)),
+                   in);
     }
   }
 }
@@ -293,6 +342,7 @@ __device__ __forceinline__ void ask_ahead(const TemblorStep& s, const TemblorOza
                                           const Place& at, const float* p, const float* prev,
                                           const float* v, int i) {
   constexpr unsigned LINES = S::TZ / 32, ROWS = S::TY + 2 * H;
+#pragma unroll 1
   for (unsigned n = threadIdx.x; n < 4 * ROWS * LINES; n += S::THREADS) {
     const int plane = i + int(n / (ROWS * LINES)), j = at.j0 - H + int(n / LINES % ROWS);
     const int k = at.k0 + int(n % LINES * 32);
@@ -328,7 +378,7 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorOza
     const bool inner = q >= 0 && q < quads;
     // The words of the round before have been read.
     __syncthreads();
-    cut_quad(s, o, words, at, p, i, slot, scale.in, inner);
+    cut_quad(words, Reach(s, o, p), at, i, slot, scale.in, inner);
     __syncthreads();
     if (q < quads) ask_ahead<S>(s, o, at, p, next, v, i + 4);
     if (q >= 1)

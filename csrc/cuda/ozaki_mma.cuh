@@ -109,11 +109,10 @@ struct Tensor {
       const int j = min(at.j0 + y + r, s.end[1] - 1);
       const bool exists = at.j0 + y + r < s.end[1] && in_row > 0;
       const int64_t first = i * s.stride_x + j * s.stride_y + column;
-      float2 here[4], before[4], speed[4];
+      float2 before[4], speed[4];
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         const int64_t node = first + min(e, last) * s.stride_x;
-        here[e] = *reinterpret_cast<const float2*>(p + node);
         before[e] = *reinterpret_cast<const float2*>(next + node);
         speed[e] = *reinterpret_cast<const float2*>(v + node);
       }
@@ -141,12 +140,14 @@ struct Tensor {
                 sum[a + b][0] = __dp4a(int(data[w][b].x), taps, sum[a + b][0]);
                 sum[a + b][1] = __dp4a(int(data[w][b].y), taps, sum[a + b][1]);
               }
+        const float2 here =
+            *reinterpret_cast<const float2*>(p + first + min(e, last) * s.stride_x);
         float lap[2];
 #pragma unroll
         for (int n = 0; n < 2; ++n)
           lap[n] = mul(add_up<N>(sum, n, o.unit[0], waiting[e][r][n]), out);
-        const float2 value = make_float2(leap(here[e].x, before[e].x, speed[e].x, lap[0]),
-                                         leap(here[e].y, before[e].y, speed[e].y, lap[1]));
+        const float2 value = make_float2(leap(here.x, before[e].x, speed[e].x, lap[0]),
+                                         leap(here.y, before[e].y, speed[e].y, lap[1]));
         if (exists && e <= last) {
           float* to = next + first + e * s.stride_x;
           most = max(most, size_bits(value.x));

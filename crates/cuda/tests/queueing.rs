@@ -16,6 +16,17 @@ const DRIVER: &str = include_str!("standin/driver.c");
 
 const STEPS: usize = 100;
 
+/// By digits for the variants that do so.
+fn problem_for(variant: &str) -> WaveProblem {
+    let single = problem();
+    let arithmetic = if variant.starts_with("ozaki") { "int8-2x3" } else { "f32" };
+    WaveProblem::builder(single.grid, single.dt)
+        .boundaries(single.boundaries)
+        .arithmetic(arithmetic.parse().expect("an arithmetic"))
+        .build()
+        .expect("a problem")
+}
+
 fn problem() -> WaveProblem {
     let grid = Grid::new([40, 40, 40], [10.0; 3], [0.0; 3]).expect("a grid");
     let layer = Boundary::Cpml(Cpml { cells: 6, r0: 1e-6, peak_hz: 10.0, vmax: 3000.0 });
@@ -26,7 +37,7 @@ fn problem() -> WaveProblem {
 /// A plan whose source fires n + 0.5 at step n, until `source_steps`.
 fn plan(backend: &CudaBackend, variant: &str, source_steps: usize) -> Box<dyn Propagator> {
     let options = PlanOptions::new(3, STEPS).variant(variant);
-    let mut plan = backend.propagator(&problem(), &options).expect("a plan");
+    let mut plan = backend.propagator(&problem_for(variant), &options).expect("a plan");
     let speed = Array3::from_elem((40, 40, 40), 2000.0);
     plan.upload(Field::WaveSpeed, Region::whole([40; 3]), speed.view().into()).expect("speeds");
     let point = PointWeights::on_node([20, 20, 20]);
@@ -83,7 +94,7 @@ fn samples(variant: &str, graph: &str, branches: &str, cuts: &str, end: &str) ->
 #[test]
 fn graphs_give_the_samples_and_amplitudes_of_plain_launches() {
     // The table ends within a graph, at its end, beyond the run.
-    for variant in ["baseline", "tma"] {
+    for variant in ["baseline", "tma", "ozaki_mma"] {
         for end in ["50", "64", "200"] {
             let [plain, none] = samples(variant, "0", "0", "100", end);
             assert!(none.is_empty(), "{none:?}");
