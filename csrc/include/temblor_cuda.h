@@ -213,4 +213,17 @@ typedef struct {
   float unit[3][3];
 } TemblorOzaki;
 
+/* A Laplacian by BF16 limbs. */
+typedef struct {
+  /* Tiles along z. */
+  int32_t tiles_z;
+  /* Nodes beyond the box that taps reach. */
+  int32_t radius;
+  /* Diagonals of products that are kept. */
+  int32_t kept;
+  /* Bits of the limbs of the weights over the spacing squared along (x, y, z): of each limb the centre
+     and the weights at distance 1 to 4. */
+  int32_t taps[3][15];
+} TemblorLimbs;
+
 #endif

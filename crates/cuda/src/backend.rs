@@ -20,7 +20,7 @@ use crate::parameters::Choices;
 use crate::patch::Ranges;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
-use crate::{ID, TUNING, layers, parameters, patch, roofs, sys, transfer};
+use crate::{ID, TUNING, layers, limbs, parameters, patch, roofs, sys, transfer};
 
 /// What all plans of a device share.
 #[derive(Debug)]
@@ -230,7 +230,8 @@ pub(crate) fn footprint(
     for (name, elements) in layers::memory_elements(problem, &layout) {
         footprint = footprint.with(name, 4 * elements as u64);
     }
-    if Engine::of(&variant.name).is_some() {
+    let by_limbs = limbs::digits(&variant.name, problem.arithmetic).is_some();
+    if Engine::of(&variant.name).is_some() && !by_limbs {
         for (name, elements) in ozaki::memory_elements(problem, &layout) {
             footprint = footprint.with(name, 4 * elements as u64);
         }

@@ -9,6 +9,7 @@ use crate::arguments::{TemblorBoxes, TemblorFused, TemblorStep, TemblorTiles};
 use crate::fields::Fields;
 use crate::layers::boxes;
 use crate::layout::{Layout, slabs};
+use crate::limbs::{self, Limbs};
 use crate::module::{Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
 use crate::ozaki::{self, Engine, Ozaki};
 use crate::parameters::Choices;
@@ -58,6 +59,8 @@ enum Single {
     Wide(Wide),
     /// By digits.
     Ozaki(Ozaki),
+    /// By BF16 limbs.
+    Limbs(Limbs),
 }
 
 /// The interior's kernels.
@@ -84,10 +87,11 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
         "fused2" => vec![shape(fused2(radius)), shape(tma(radius)), plain(radius)],
         "tma" => vec![shape(tma(radius))],
         "wide" => wide::names(radius).into(),
-        other => Engine::of(other).map_or_else(
-            || vec![any_order(other, problem)],
-            |engine| ozaki::names(engine, problem),
-        ),
+        other => match (limbs::digits(other, problem.arithmetic), Engine::of(other)) {
+            (Some(digits), _) => vec![limbs::name(digits)],
+            (None, Some(engine)) => ozaki::names(engine, problem),
+            (None, None) => vec![any_order(other, problem)],
+        },
     }
 }
 
@@ -125,11 +129,12 @@ impl Interior {
         let single = match variant {
             "tma" | "fused2" => Single::Tma(mapped(tma(radius))?),
             "wide" => Single::Wide(Wide::new(kernels, layout, radius, units, choices)?),
-            other => match Engine::of(other) {
-                Some(engine) => {
+            other => match (limbs::digits(other, problem.arithmetic), Engine::of(other)) {
+                (Some(digits), _) => Single::Limbs(Limbs::new(problem, layout, digits)),
+                (None, Some(engine)) => {
                     Single::Ozaki(Ozaki::new(engine, problem, kernels, stream, layout, choices)?)
                 }
-                None => Single::AnyOrder(any_order(other, problem)),
+                (None, None) => Single::AnyOrder(any_order(other, problem)),
             },
         };
         let fused = fuses.then(|| mapped(fused2(radius))).transpose()?;
@@ -175,6 +180,7 @@ impl Interior {
             Single::AnyOrder(name) => kernels.any_order(stream, name, &self.step, &step),
             Single::Wide(wide) => wide.step(stream, kernels, &self.step, &step),
             Single::Ozaki(ozaki) => ozaki.step(stream, kernels, &self.step, fields),
+            Single::Limbs(limbs) => limbs.step(stream, kernels, &self.step, &step),
             Single::Tma(mapped) => {
                 let maps = mapped.maps(fields);
                 kernels.tma(stream, &mapped.shape, &self.step, maps, &step, self.halo)

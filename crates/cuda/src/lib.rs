@@ -12,6 +12,7 @@ mod interior;
 mod layer_tiles;
 mod layers;
 mod layout;
+mod limbs;
 mod memory;
 mod module;
 mod modules;

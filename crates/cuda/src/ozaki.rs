@@ -98,9 +98,6 @@ pub(crate) fn tiles(arithmetic: Arithmetic) -> Vec<usize> {
 /// Why the kernels cannot do a problem, if so.
 pub(crate) fn refusal(problem: &WaveProblem, digits: Digits) -> Option<String> {
     let radius = problem.operator.radius();
-    if digits.kind == DigitKind::Bf16 {
-        return Some("BF16 digits: they are in int8 here, such as int8-2x3".into());
-    }
     if digits.adaptive > 0 {
         return Some("digits by tile (adaptive): all tiles use all digits; leave it out".into());
     }
@@ -110,7 +107,9 @@ pub(crate) fn refusal(problem: &WaveProblem, digits: Digits) -> Option<String> {
     if !RADII.contains(&radius) {
         return Some(format!("digits of an operator of radius {radius}: 1 to 4 can be had"));
     }
-    if !BUILT.contains(&[digits.operator, digits.wavefield, digits.trim]) {
+    if digits.kind == DigitKind::Int8
+        && !BUILT.contains(&[digits.operator, digits.wavefield, digits.trim])
+    {
         let built: Vec<_> = BUILT
             .map(|[operator, wavefield, trim]| {
                 let digits = Digits { operator, wavefield, trim, ..digits };
@@ -432,7 +431,7 @@ mod tests {
         assert_eq!(refused(Digits::new(DigitKind::Int8, 2, 3), 8), None);
         let said = refused(Digits::new(DigitKind::Int8, 3, 1), 8).unwrap();
         assert!(said.contains("int8-3x1: kernels are built for int8-1x1"), "{said}");
-        assert!(refused(Digits::new(DigitKind::Bf16, 2, 3), 8).unwrap().contains("int8"));
+        assert_eq!(refused(Digits::new(DigitKind::Bf16, 3, 1), 8), None);
         assert!(refused(Digits::new(DigitKind::Int8, 2, 3), 12).unwrap().contains("1 to 4"));
     }
 }

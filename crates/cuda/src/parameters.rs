@@ -5,6 +5,7 @@ use temblor_physics::Arithmetic;
 
 use crate::ID;
 use crate::graph::Queueing;
+use crate::limbs;
 use crate::ozaki::{self, Engine};
 use crate::tiles::FARTHEST;
 use crate::wide::WIDTHS;
@@ -46,7 +47,7 @@ pub(crate) fn known(variant: &str, arithmetic: Arithmetic, queueing: Queueing) -
         let about = "planes that blocks of the full waves march at most";
         all.push(parameter("planes", about, &[100, 200, 400, 800], count(FARTHEST)));
     }
-    if Engine::of(variant).is_some() {
+    if Engine::of(variant).is_some() && limbs::digits(variant, arithmetic).is_none() {
         let tiles: Vec<_> = ozaki::tiles(arithmetic).into_iter().map(count).collect();
         if tiles.len() > 1 {
             let about = "rows of a tile times 1000 plus its columns";

@@ -1,7 +1,9 @@
 //! The kernel families, and which of them solve a problem on a device.
 
 use temblor_backend::{Error, Result, Variant};
-use temblor_physics::{Arithmetic, Axis, Digits, Equation, QuantisedOperator, WaveProblem};
+use temblor_physics::{
+    Arithmetic, Axis, DigitKind, Digits, Equation, QuantisedOperator, WaveProblem,
+};
 
 use crate::ID;
 use crate::layout::Layout;
@@ -109,8 +111,15 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
     if problem.grid.shape.iter().any(|&n| i32::try_from(n).is_err()) {
         return Err(refuse(format!("a grid of {:?} nodes", problem.grid.shape)));
     }
-    QuantisedOperator::new(&problem.operator, digits.operator)?;
     let flops = flops(problem);
+    if digits.kind == DigitKind::Bf16 {
+        if limits.capability < 80 {
+            return Err(refuse("BF16 digits on a device before sm_80".into()));
+        }
+        let about = "products of BF16 limbs on tensor cores, an oracle";
+        return Ok(vec![Variant::new("ozaki_mma", about, 16.0, flops, 1)]);
+    }
+    QuantisedOperator::new(&problem.operator, digits.operator)?;
     let fits = |engine| limits.shared >= ozaki::most_shared(engine);
     let mut variants = Vec::new();
     if limits.capability >= 80 && fits(Engine::Tensor) {

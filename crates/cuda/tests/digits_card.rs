@@ -123,6 +123,23 @@ fn errors_of_the_laplacian_are_those_asked_for() {
     }
 }
 
+/// Nine bits a limb on either side, and the sums of FP32.
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn errors_of_bf16_limbs_are_those_of_their_bits() {
+    let noise = random(&mut ChaCha8Rng::seed_from_u64(5), [33, 37, 83], -1.0, 1.0);
+    for operator in 1..=3_u8 {
+        for wavefield in 1..=3_u8 {
+            let arithmetic = Arithmetic::Digits(Digits::new(DigitKind::Bf16, operator, wavefield));
+            let bits = |limbs: u8| 2.0_f64.powi(-9 * i32::from(limbs));
+            let bound = bits(operator) + bits(wavefield) + 5e-7;
+            let error = laplacian_error(arithmetic, "ozaki_mma", &noise);
+            println!("{arithmetic}: {error:.2e} of {bound:.1e}");
+            assert!(error < bound, "{arithmetic}: {error:e}");
+        }
+    }
+}
+
 /// Largest difference to f64 over the largest value, `steps` steps with sources and receivers from random
 /// fields.
 fn disagreement(problem: &WaveProblem, variant: &str, steps: usize) -> f64 {

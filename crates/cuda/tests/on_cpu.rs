@@ -10,6 +10,12 @@ fn the_stand_in_multiplies_shuffles_and_copies_as_the_manual_says() {
     assert!(host::run("selftest.cpp", &[]).contains("all as it should be"));
 }
 
+#[test]
+fn kernels_by_limbs_give_the_laplacian_on_the_cpu() {
+    let said = host::run("limbs.cpp", &[]);
+    assert!(said.contains("all as it should be"), "{said}");
+}
+
 /// An operator as the program takes it.
 fn words(order: usize, digits: u8) -> Vec<String> {
     let operator = QuantisedOperator::new(&Operator::Direct { order }, digits).expect("it exists");

@@ -4,8 +4,9 @@ use cudarc::driver::CudaStream;
 use temblor_backend::Result;
 
 use super::{Argument, Kernels, STRIDING_BLOCKS, StepFields, THREADS, int};
-use crate::arguments::{TemblorOzaki, TemblorStep};
+use crate::arguments::{TemblorLimbs, TemblorOzaki, TemblorStep};
 
+impl Argument for TemblorLimbs {}
 impl Argument for TemblorOzaki {}
 
 /// A kernel by digits: entry point, blocks, threads of a block and its dynamic shared memory, bytes.
@@ -34,6 +35,24 @@ impl Kernels {
         // SAFETY: signature of `acoustic_iso_ozaki_*`; the plan owns the fields, whose p- is the
         // result's place, and both arrays have a place for every brick.
         unsafe { self.launch(stream, &shape.kernel, grid, block, shape.shared, &arguments) }
+    }
+
+    /// One step in the box of `step` by BF16 limbs, `blocks` tiles.
+    pub(crate) fn limbs(
+        &self,
+        stream: &CudaStream,
+        name: &str,
+        blocks: usize,
+        step: &TemblorStep,
+        limbs: &TemblorLimbs,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 5] =
+            [step, limbs, &fields.current, &fields.next, &fields.speed];
+        let grid = [blocks, super::extent(step, 0).min(65535), 1];
+        // SAFETY: signature of `acoustic_iso_limbs_*`; the plan owns the fields, whose p- is the
+        // result's place.
+        unsafe { self.launch(stream, name, grid, [THREADS, 1, 1], 0, &arguments) }
     }
 
     /// Largest values of p in `count` bricks: those of the list at address `list`, or the first ones if
