@@ -226,4 +226,38 @@ typedef struct {
   int32_t taps[3][15];
 } TemblorLimbs;
 
+/* Wavefields in reduced storage: node 0 of each array. Exponents: one byte per 32 nodes along z, at the
+   element of its first node over 32. */
+typedef struct {
+  /* p^n. */
+  const void* p;
+  /* Its exponents, or 0. */
+  const void* p_exponents;
+  /* p^(n-1), or the increment p^n - p^(n-1), which is updated in place. */
+  void* before;
+  /* Its exponents, or 0. */
+  void* before_exponents;
+  /* p^(n+1); may be `before`. */
+  void* next;
+  /* Its exponents, or 0. */
+  void* next_exponents;
+  /* dt^2 c^2 as floats, or codes k of two bytes: c dt = least + k slope. */
+  const void* speed;
+  /* c dt of code 0, m. */
+  float least;
+  /* c dt per code, m; 0 if the wave speed is stored as floats. */
+  float slope;
+  /* Whether `before` is an increment. */
+  int32_t increment;
+  /* Taps on either side. */
+  int32_t radius;
+  /* One past the last element of a row that is 0 beyond the grid, counted from node 0. */
+  int32_t row_end;
+  /* Node that mirrors into the r-th node beyond an end, per axis: r = 0..7 below, 8..15 above; -1 where
+     the field is zero. */
+  int32_t image[3][16];
+  /* Its sign. */
+  float sign[3][16];
+} TemblorStored;
+
 #endif

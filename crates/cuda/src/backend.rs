@@ -9,7 +9,9 @@ use temblor_backend::{
     PlanOptions, Propagator, Result, StreamRequest, Variant, plan,
 };
 use temblor_patch::Kernel;
-use temblor_physics::{Arithmetic, BoundaryKind, Equation, WaveProblem};
+use temblor_physics::{
+    Arithmetic, BoundaryKind, Equation, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
+};
 
 use crate::faults::Lost;
 use crate::graph::Queueing;
@@ -20,7 +22,7 @@ use crate::parameters::Choices;
 use crate::patch::Ranges;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
-use crate::{ID, TUNING, layers, limbs, parameters, patch, roofs, sys, transfer};
+use crate::{ID, TUNING, layers, limbs, parameters, patch, roofs, stored, sys, transfer};
 
 /// What all plans of a device share.
 #[derive(Debug)]
@@ -66,10 +68,10 @@ impl CudaBackend {
         ];
         let capabilities = Capabilities::new(
             vec![Equation::AcousticIso],
-            vec![Arithmetic::F32],
+            arithmetics(),
             boundaries,
             (2, 16),
-            variants::NAMES.map(String::from).to_vec(),
+            variants::NAMES.into_iter().chain(stored::NAMES).map(String::from).collect(),
         );
         let shared = Device {
             modules: Modules::new(&context),
@@ -213,6 +215,17 @@ impl Backend for CudaBackend {
     }
 }
 
+/// Single precision, and all reduced storage.
+fn arithmetics() -> Vec<Arithmetic> {
+    let stored = WavefieldStorage::ALL.into_iter().flat_map(|wavefields| {
+        [SpeedStorage::F32, SpeedStorage::Uint16]
+            .map(|speed| Arithmetic::Stored(Storage { wavefields, speed }))
+    });
+    // "f32" is the name of single precision itself.
+    let named = |a: &Arithmetic| a.to_string() != Arithmetic::F32.to_string();
+    [Arithmetic::F32].into_iter().chain(stored.filter(named)).collect()
+}
+
 /// All allocations of a plan but the tables of sources and receivers, whose size is not known yet.
 pub(crate) fn footprint(
     problem: &WaveProblem,
@@ -222,11 +235,16 @@ pub(crate) fn footprint(
 ) -> Footprint {
     let layout = variants::layout(problem, &variant.name);
     let field = 4 * layout.elements() as u64;
-    let mut footprint = Footprint::default().with("p", field).with("p of the step before", field);
-    if variant.steps_per_pass > 1 {
-        footprint = footprint.with("p one step ahead", field).with("p two steps ahead", field);
+    let mut footprint = Footprint::default();
+    if let Some(storage) = stored::storage_of(problem) {
+        footprint = stored::footprint(&layout, storage, footprint);
+    } else {
+        footprint = footprint.with("p", field).with("p of the step before", field);
+        if variant.steps_per_pass > 1 {
+            footprint = footprint.with("p one step ahead", field).with("p two steps ahead", field);
+        }
+        footprint = footprint.with("c^2 dt^2", field);
     }
-    footprint = footprint.with("c^2 dt^2", field);
     for (name, elements) in layers::memory_elements(problem, &layout) {
         footprint = footprint.with(name, 4 * elements as u64);
     }

@@ -17,17 +17,31 @@ pub(crate) struct Fields {
     /// dt^2 c^2, m^2.
     pub(crate) speed: Buffer,
     origin: u64,
+    speed_origin: u64,
 }
 
 impl Fields {
     /// Allocates `count` wavefields at rest.
     pub(crate) fn new(stream: &CudaStream, layout: &Layout, count: usize) -> Result<Self> {
-        let field = || Buffer::zeros(stream, layout.elements());
+        Self::of_bytes(stream, layout.elements(), layout.origin(), count, [4, 4])
+    }
+
+    /// Allocates `count` wavefields with the given bytes per element, zero, and a wave speed with the
+    /// second number of bytes; node 0 is element `origin` of `elements`, an even number.
+    pub(crate) fn of_bytes(
+        stream: &CudaStream,
+        elements: usize,
+        origin: usize,
+        count: usize,
+        bytes: [usize; 2],
+    ) -> Result<Self> {
+        let field = |bytes: usize| Buffer::zeros(stream, elements * bytes / 4);
         Ok(Self {
-            waves: (0..count).map(|_| field()).collect::<Result<_>>()?,
+            waves: (0..count).map(|_| field(bytes[0])).collect::<Result<_>>()?,
             order: (0..count).collect(),
-            speed: field()?,
-            origin: 4 * layout.origin() as u64,
+            speed: field(bytes[1])?,
+            origin: (bytes[0] * origin) as u64,
+            speed_origin: (bytes[1] * origin) as u64,
         })
     }
 
@@ -58,7 +72,7 @@ impl Fields {
 
     /// Address of node 0 of dt^2 c^2.
     pub(crate) fn speed_node(&self) -> u64 {
-        self.speed.address() + self.origin
+        self.speed.address() + self.speed_origin
     }
 
     /// Fields of a step from wavefields `current` and `previous` into `next`.

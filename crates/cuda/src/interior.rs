@@ -155,6 +155,20 @@ impl Interior {
         })
     }
 
+    /// No interior: somebody else steps it.
+    pub(crate) fn none(whole: &TemblorStep) -> Self {
+        Self {
+            step: *whole,
+            halo: [0; 3],
+            empty: true,
+            single: Single::AnyOrder(String::new()),
+            fused: None,
+            plain: String::new(),
+            rim: TemblorBoxes::default(),
+            tiling: None,
+        }
+    }
+
     /// Whether two steps can be made at once.
     pub(crate) fn fuses(&self) -> bool {
         self.fused.is_some()

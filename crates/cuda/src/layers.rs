@@ -200,20 +200,24 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    /// Allocates memory variables at rest and uploads the profiles.
+    /// Allocates memory variables at rest and uploads the profiles; without kernels, somebody else
+    /// steps the layers by [`Layers::arguments`].
     pub(crate) fn new(
         stream: &CudaStream,
         problem: &WaveProblem,
         layout: &Layout,
-        kernels: &Kernels,
+        kernels: Option<&Kernels>,
     ) -> Result<Self> {
         let kind = Kind::of(problem);
-        let tiles = tiles(stream.context(), problem, layout)?;
-        if let Some(tiles) = &tiles {
-            kernels.allow_shared(tiles.shape.kernel)?;
+        let mut tiles = None;
+        if let Some(kernels) = kernels {
+            tiles = self::tiles(stream.context(), problem, layout)?;
+            if let Some(tiles) = &tiles {
+                kernels.allow_shared(tiles.shape.kernel)?;
+            }
         }
         let mut layers = Self {
-            kernel: kind.kernel(problem),
+            kernel: kernels.and_then(|_| kind.kernel(problem)),
             boxes: boxes(&layout.layers, kind.grouped(problem)),
             tiles,
             memory: Vec::new(),
@@ -321,8 +325,7 @@ impl Layers {
                     let threads = if kernel == "acoustic_iso_cpml_order8" { 128 } else { 256 };
                     kernels.cpml(stream, kernel, threads, step, &self.boxes, &self.cpml, fields)?;
                 }
-                self.parity = 1 - self.parity;
-                self.point_at_memory();
+                self.turn();
                 Ok(())
             }
             Kind::Minimod => match &self.tiles {
@@ -330,6 +333,17 @@ impl Layers {
                 None => kernels.minimod(stream, kernel, step, &self.boxes, &self.minimod, fields),
             },
         }
+    }
+
+    /// After a step of the C-PML: the new q is the old one of the next.
+    pub(crate) fn turn(&mut self) {
+        self.parity = 1 - self.parity;
+        self.point_at_memory();
+    }
+
+    /// Which layer there is, its boxes (with the places of phi) and both kinds' arguments.
+    pub(crate) fn arguments(&self) -> (Kind, &TemblorBoxes, &TemblorCpml, &TemblorMinimod) {
+        (self.kind, &self.boxes, &self.cpml, &self.minimod)
     }
 
     /// Which of the two q is the old one: 0 or 1.

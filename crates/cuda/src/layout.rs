@@ -52,7 +52,8 @@ pub(crate) struct Layout {
     pub(crate) layers: Vec<(usize, NodeBox)>,
 }
 
-const LINE: usize = 32;
+/// Elements of a cache line of floats, and nodes of a storage tile.
+pub(crate) const LINE: usize = 32;
 
 /// Nodes that travel together between memory and multiprocessors.
 const SECTOR: usize = 8;
@@ -100,6 +101,41 @@ impl Layout {
             planes: nodes[0] + 2 * radius,
             interior,
             layers,
+        }
+    }
+
+    /// The layout of reduced storage: rows of whole storage tiles of [`LINE`] nodes with a tile of zeros
+    /// before each; the interior begins and ends on a tile along z and leaves out what reads across
+    /// reflecting faces.
+    pub(crate) fn stored(problem: &WaveProblem) -> Self {
+        let nodes = problem.grid.shape;
+        let radius = problem.operator.radius();
+        let mut interior = NodeBox { begin: [0; 3], end: nodes };
+        for axis in Axis::ALL {
+            let a = axis.index();
+            let (min, max) = problem.ends(axis);
+            let width = |boundary: &Boundary| match boundary {
+                Boundary::Cpml(layer) => layer.cells + radius,
+                Boundary::Free | Boundary::Rigid => radius,
+                other => other.cells(),
+            };
+            let (mut low, mut end) = (width(&min), nodes[a].saturating_sub(width(&max)));
+            if axis == Axis::Z {
+                low = low.next_multiple_of(LINE);
+                end = end / LINE * LINE;
+            }
+            interior.begin[a] = low.min(nodes[a]);
+            interior.end[a] = end.max(interior.begin[a]);
+        }
+        let halo_y = if problem.grid.active(Axis::Y) { radius } else { 0 };
+        Self {
+            nodes,
+            halo: [radius, halo_y, LINE],
+            pitch: LINE + nodes[2].next_multiple_of(LINE),
+            rows: nodes[1] + 2 * halo_y,
+            planes: nodes[0] + 2 * radius,
+            interior,
+            layers: slabs(&NodeBox { begin: [0; 3], end: nodes }, &interior),
         }
     }
 
@@ -195,6 +231,36 @@ mod tests {
                 }
             }
             assert!(seen.iter().all(|&n| n == 1), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn stored_interior_and_layers_cover_each_node_once_in_whole_tiles() {
+        for boundary in [
+            Boundary::Zero,
+            Boundary::Rigid,
+            Boundary::Cpml(Cpml { cells: 6, r0: 1e-6, peak_hz: 10.0, vmax: 3000.0 }),
+        ] {
+            for shape in [[33, 27, 65], [40, 1, 51], [13, 15, 200], [12, 12, 12], [13, 14, 96]] {
+                let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
+                let builder = WaveProblem::builder(grid, 1e-4);
+                let problem = builder.boundaries(Boundaries::uniform(boundary)).build().unwrap();
+                let layout = Layout::stored(&problem);
+                let mut seen = vec![0; shape.iter().product()];
+                let parts = layout.layers.iter().map(|(_, part)| part).chain([&layout.interior]);
+                for part in parts.filter(|b| !b.is_empty()) {
+                    assert_eq!(part.begin[2] % LINE, 0);
+                    assert!(part.end[2] % LINE == 0 || part.end[2] == shape[2]);
+                    for i in part.begin[0]..part.end[0] {
+                        for j in part.begin[1]..part.end[1] {
+                            for k in part.begin[2]..part.end[2] {
+                                seen[(i * shape[1] + j) * shape[2] + k] += 1;
+                            }
+                        }
+                    }
+                }
+                assert!(seen.iter().all(|&n| n == 1), "{boundary:?} {shape:?}");
+            }
         }
     }
 

@@ -26,6 +26,7 @@ mod roofs;
 mod samples;
 mod state;
 mod steps;
+mod stored;
 mod sys;
 mod tiles;
 mod timing;

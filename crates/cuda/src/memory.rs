@@ -51,9 +51,14 @@ impl Buffer {
 
     /// Sets all elements to zero.
     pub(crate) fn clear(&self, stream: &CudaStream) -> Result<()> {
+        self.set_bytes(stream, 0)
+    }
+
+    /// Sets all bytes to a value.
+    pub(crate) fn set_bytes(&self, stream: &CudaStream, value: u8) -> Result<()> {
         let bytes = 4 * self.elements.max(1);
         // SAFETY: the range is this allocation.
-        unsafe { result::memset_d8_async(self.address, 0, bytes, stream.cu_stream()) }
+        unsafe { result::memset_d8_async(self.address, value, bytes, stream.cu_stream()) }
             .map_err(failed("cuMemsetD8Async"))
     }
 

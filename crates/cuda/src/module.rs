@@ -3,6 +3,7 @@
 
 pub(crate) mod ozaki;
 pub(crate) mod roofs;
+pub(crate) mod stored;
 
 use std::collections::HashMap;
 use std::ffi::c_void;

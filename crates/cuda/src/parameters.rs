@@ -7,6 +7,7 @@ use crate::ID;
 use crate::graph::Queueing;
 use crate::limbs;
 use crate::ozaki::{self, Engine};
+use crate::stored;
 use crate::tiles::FARTHEST;
 use crate::wide::WIDTHS;
 
@@ -37,13 +38,18 @@ fn parameter(name: &str, about: &str, values: &[u32], default: u32) -> Parameter
 pub(crate) fn known(variant: &str, arithmetic: Arithmetic, queueing: Queueing) -> Vec<Parameter> {
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let mut all = Vec::new();
-    if variant == "wide" {
-        let widths: Vec<_> = [0].into_iter().chain(WIDTHS).map(count).collect();
+    let widths = match variant {
+        "wide" => WIDTHS.to_vec(),
+        "stored_wide" => stored::WIDTHS.to_vec(),
+        _ => Vec::new(),
+    };
+    if !widths.is_empty() {
+        let widths: Vec<_> = [0].into_iter().chain(widths).map(count).collect();
         let about = "nodes of a tile along z; 0: the width with the least work for the busiest \
                      multiprocessor";
         all.push(parameter("width", about, &widths, 0));
     }
-    if ["wide", "tma", "fused2"].contains(&variant) {
+    if ["wide", "tma", "fused2", "stored_wide"].contains(&variant) {
         let about = "planes that blocks of the full waves march at most";
         all.push(parameter("planes", about, &[100, 200, 400, 800], count(FARTHEST)));
     }
@@ -100,7 +106,7 @@ mod tests {
 
     #[test]
     fn defaults_are_todays_choices_and_graphs_are_multiples_of_four() {
-        for variant in NAMES {
+        for variant in NAMES.into_iter().chain(stored::NAMES) {
             let queueing = Queueing::default();
             let plain = choose(variant, F32, &PlanOptions::new(0, 0), queueing).unwrap();
             assert_eq!(plain, Choices { width: 0, tile: 0, planes: 400, queueing });

@@ -22,6 +22,7 @@ use crate::module::Kernels;
 use crate::parameters::Choices;
 use crate::points::{Receivers, Sources};
 use crate::samples::Samples;
+use crate::stored::{self, Stored};
 use crate::sys::failed;
 use crate::timing::Timing;
 use crate::transfer::Transfers;
@@ -41,6 +42,8 @@ pub(crate) struct CudaPlan {
     /// Operator and strides; the box is the whole grid.
     pub(crate) whole: TemblorStep,
     pub(crate) interior: Interior,
+    /// Of reduced storage, in place of `interior` and of what else touches the fields.
+    pub(crate) stored: Option<Stored>,
     pub(crate) images: Vec<TemblorImages>,
     pub(crate) sources: Option<Sources>,
     pub(crate) receivers: Option<Receivers>,
@@ -86,30 +89,39 @@ impl CudaPlan {
                 .map(String::from)
                 .to_vec();
         let layout = variants::layout(problem, &variant.name);
-        names.extend(layers::kernel_names(context, problem, &layout)?);
-        names.extend(interior::kernel_names(&variant.name, problem));
+        let storage = stored::storage_of(problem);
+        if storage.is_none() {
+            names.extend(layers::kernel_names(context, problem, &layout)?);
+            names.extend(interior::kernel_names(&variant.name, problem));
+        }
+        names.extend(stored::kernel_names(&variant.name, problem)?);
         let kernels = Kernels::load(&device.modules, &names)?;
-        let fields = Fields::new(&stream, &layout, 2 * variant.steps_per_pass as usize)?;
-        let layers = Layers::new(&stream, problem, &layout, &kernels)?;
+        let fields = match storage {
+            Some(storage) => stored::fields(&stream, &layout, storage)?,
+            None => Fields::new(&stream, &layout, 2 * variant.steps_per_pass as usize)?,
+        };
+        let layer_kernels = storage.is_none().then_some(&kernels);
+        let layers = Layers::new(&stream, problem, &layout, layer_kernels)?;
         let whole = whole_step(problem, &layout);
         let units = sys::units(context)?;
-        let interior = Interior::new(
-            &variant.name,
-            problem,
-            &whole,
-            &kernels,
-            &stream,
-            &layout,
-            &fields,
-            units,
-            choices,
+        let name = &variant.name;
+        let stored = Stored::new(
+            &stream, problem, options, &kernels, &layout, &layers, &whole, name, units, choices,
         )?;
+        let interior = match &stored {
+            Some(_) => Interior::none(&whole),
+            None => Interior::new(
+                name, problem, &whole, &kernels, &stream, &layout, &fields, units, choices,
+            )?,
+        };
         let rows = options.steps_between_traces;
         let graph_rows = backend::graph_rows(options, queueing);
         let samples = Samples::new(context, &stream, options.receivers, rows, graph_rows)?;
         let transfers = Transfers::new(context, &stream)?;
         let mut plan = Self {
-            images: walls::images(problem),
+            // Reduced storage mirrors as it reads.
+            images: if stored.is_some() { Vec::new() } else { walls::images(problem) },
+            stored,
             problem: problem.clone(),
             variant,
             context: context.clone(),
@@ -160,14 +172,22 @@ impl CudaPlan {
         result
     }
 
-    /// Largest absolute value and first bad node of the field with node 0 at `field`, and the
-    /// largest memory variable if `layers`.
-    fn survey(&self, field: u64, layers: bool) -> Result<Health> {
+    /// Largest absolute value and first bad node of the wave speed or of p^n, of which the largest
+    /// memory variable too.
+    fn survey(&self, speed: bool) -> Result<Health> {
         let result = &self.transfers.health;
         result.fill(&self.stream, &[0_u32, 0, u32::MAX, u32::MAX])?;
         let at = result.address();
-        self.kernels.health(&self.stream, &self.whole, field, at, at + 8)?;
-        for memory in if layers { self.layers.state() } else { Vec::new() } {
+        match &self.stored {
+            Some(stored) if !speed => {
+                stored.health(&self.stream, &self.kernels, &self.fields, [at, at + 8])?;
+            }
+            _ => {
+                let field = if speed { self.fields.speed_node() } else { self.fields.node(0) };
+                self.kernels.health(&self.stream, &self.whole, field, at, at + 8)?;
+            }
+        }
+        for memory in if !speed { self.layers.state() } else { Vec::new() } {
             let (elements, values) = (memory.elements(), memory.address());
             self.kernels.largest_of(&self.stream, elements, values, at + 4)?;
         }
@@ -193,7 +213,12 @@ impl CudaPlan {
         if !self.speed_unchecked {
             return Ok(());
         }
-        if let Some(node) = self.survey(self.fields.speed_node(), false)?.first_bad {
+        let coded = self.stored.as_ref().and_then(|stored| stored.coded.as_ref());
+        let missing = match coded {
+            Some(coded) => coded.missing(),
+            None => self.survey(true)?.first_bad,
+        };
+        if let Some(node) = missing {
             return Err(Error::Invalid {
                 what: format!("the wave speed at node {node:?} was never set or is not positive"),
                 remedy: "upload Field::WaveSpeed on all nodes before the first step".into(),
@@ -224,6 +249,9 @@ impl CudaPlan {
         self.lost.check()?;
         self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
         self.fields.clear(&self.stream)?;
+        if let Some(stored) = &self.stored {
+            stored.clear(&self.stream)?;
+        }
         self.layers.clear(&self.stream)?;
         self.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
         self.transfers.drop_snapshots()?;
@@ -267,7 +295,8 @@ impl Propagator for CudaPlan {
     fn set_sources(&mut self, sources: &SourceTable) -> Result<()> {
         self.enter()?;
         let (tiling, rows) = (self.interior.tiling(), self.queueing.rows());
-        let result = Sources::new(&self.stream, &self.layout, sources, tiling, rows);
+        let zero = walls::zero_nodes(&self.problem);
+        let result = Sources::new(&self.stream, &self.layout, sources, tiling, rows, zero);
         self.sources = self.note(result)?;
         let result = self.interior.watch(&self.stream, sources);
         self.note(result)?;
@@ -323,7 +352,7 @@ impl Propagator for CudaPlan {
 
     fn health(&mut self) -> Result<Health> {
         self.enter()?;
-        let result = self.survey(self.fields.node(0), true);
+        let result = self.survey(false);
         self.note(result)
     }
 

@@ -9,9 +9,9 @@ use cudarc::driver::CudaStream;
 use temblor_backend::{Error, ReceiverTable, Result, SourceTable};
 use temblor_physics::PointWeights;
 
-use crate::arguments::TemblorFused;
+use crate::arguments::{TemblorFused, TemblorStored};
 use crate::layers::single;
-use crate::layout::{Layout, NodeBox};
+use crate::layout::{LINE, Layout, NodeBox};
 use crate::memory::Buffer;
 use crate::module::{Kernels, StepFields, int, long};
 
@@ -30,6 +30,8 @@ pub(crate) struct Sources {
     steps: u64,
     /// For fused steps: first entry of each tile; plane, place and node of each entry.
     tiles: Option<[Buffer; 4]>,
+    /// Of reduced storage: first node of each storage tile, and their number.
+    storage_tiles: Buffer,
 }
 
 /// Tiles of the fused kernel, for which sources are sorted.
@@ -44,13 +46,15 @@ pub(crate) struct Tiling {
 }
 
 impl Sources {
-    /// Uploads a table; `None` if it has no source. A graph has `graph_rows` steps.
+    /// Uploads a table; `None` if it has no source. A graph has `graph_rows` steps. Nodes on a free
+    /// surface, `zero` as in [`crate::walls::zero_nodes`], stay zero.
     pub(crate) fn new(
         stream: &CudaStream,
         layout: &Layout,
         table: &SourceTable,
         tiling: Option<Tiling>,
         graph_rows: usize,
+        zero: [[i32; 2]; 3],
     ) -> Result<Option<Self>> {
         let (steps, sources) = table.amplitudes.dim();
         if sources != table.points.len() && !(table.points.is_empty() && steps == 0) {
@@ -66,9 +70,15 @@ impl Sources {
         let mut nodes: BTreeMap<[usize; 3], Vec<(i32, f32)>> = BTreeMap::new();
         for (source, point) in table.points.iter().enumerate() {
             for (node, weight) in point.nodes() {
+                if (0..3).any(|a| zero[a].contains(&int(node[a]))) {
+                    continue;
+                }
                 let terms = nodes.entry(node).or_default();
                 terms.push((int(source), single(weight)));
             }
+        }
+        if nodes.is_empty() {
+            return Ok(None);
         }
         let offsets: Vec<i64> = nodes.keys().map(|&node| long(layout.offset(node))).collect();
         let mut first = vec![0_i32];
@@ -93,12 +103,31 @@ impl Sources {
             sources,
             steps: steps as u64,
             tiles: tiling.map(|tiling| tile_entries(stream, nodes.keys(), tiling)).transpose()?,
+            storage_tiles: Buffer::of(stream, &storage_tiles(&offsets))?,
         }))
     }
 
     /// Nodes, and terms of all of them.
     pub(crate) fn counts(&self) -> [u64; 2] {
         [self.nodes as u64, self.table[2].elements() as u64]
+    }
+
+    /// Queues the injection of step `step` into wavefields in reduced storage.
+    pub(crate) fn inject_stored(
+        &self,
+        stream: &CudaStream,
+        kernels: &Kernels,
+        step: u64,
+        kernel: &str,
+        stored: &TemblorStored,
+    ) -> Result<()> {
+        if step >= self.steps {
+            return Ok(());
+        }
+        let tiles = self.storage_tiles.elements() - 1;
+        let table = self.table.each_ref().map(Buffer::address);
+        let first = self.storage_tiles.address();
+        kernels.stored_inject(stream, kernel, stored, (tiles, first), table, self.row(step))
     }
 
     /// Queues the injection of step `step` into `fields.next`.
@@ -166,6 +195,15 @@ impl Sources {
         fused.term_weight = self.table[3].address();
         fused.amplitudes = self.row(step);
     }
+}
+
+/// First of the nodes in each storage tile, and the number of nodes; elements of nodes in rising order.
+fn storage_tiles(nodes: &[i64]) -> Vec<i32> {
+    let tile = |n: usize| nodes[n].div_euclid(long(LINE));
+    let mut first: Vec<i32> =
+        (0..nodes.len()).filter(|&n| n == 0 || tile(n) != tile(n - 1)).map(int).collect();
+    first.push(int(nodes.len()));
+    first
 }
 
 /// Source nodes of the interior by tile, each in all tiles that compute it.
@@ -257,6 +295,11 @@ impl Receivers {
     /// Receivers, and nodes of all of them.
     pub(crate) fn counts(&self) -> [u64; 2] {
         [self.count as u64, self.nodes]
+    }
+
+    /// Addresses of points and weights.
+    pub(crate) fn tables(&self) -> [u64; 2] {
+        [self.points.address(), self.weights.address()]
     }
 
     /// Queues a sample of the field whose node 0 is at `field` into `samples`.

@@ -1,5 +1,5 @@
-//! Saving and restoring a plan: the head, then p^n and p^(n-1) with their halos, then the memory
-//! variables that the next step reads.
+//! Saving and restoring a plan: the head, then p^n and p^(n-1) (or its increment) as they are
+//! stored, with their halos, then the memory variables that the next step reads.
 
 use std::io::{Read, Write};
 
@@ -15,7 +15,10 @@ use crate::sys::failed;
 const PART: usize = 1 << 20;
 
 fn buffers(plan: &CudaPlan) -> Vec<&Buffer> {
-    let mut all = vec![plan.fields.wave(0), plan.fields.wave(1)];
+    let mut all = match &plan.stored {
+        Some(stored) => stored.state(&plan.fields),
+        None => vec![plan.fields.wave(0), plan.fields.wave(1)],
+    };
     all.extend(plan.layers.state());
     all
 }

@@ -1,6 +1,7 @@
 //! The queue of launches that makes steps: one by one, two fused, or many in a graph; or kernel after
 //! kernel, timed.
 
+use cudarc::driver::CudaStream;
 use temblor_backend::{KernelKind as Kind, KernelTime, Result};
 
 use crate::graph::{self, Key};
@@ -139,7 +140,6 @@ impl CudaPlan {
 
     /// Queues one step; `n` is its number.
     fn one_step(&mut self, n: u64) -> Result<()> {
-        let fields = self.fields.step(0, 1, 1);
         let beside = self.queueing.branches
             && self.timing.is_none()
             && !(self.layers.is_empty() && self.receivers.is_none());
@@ -153,19 +153,29 @@ impl CudaPlan {
         self.record(&stream, 0, n)?;
         self.mark(Kind::Receivers)?;
         if beside {
-            self.layers.step(&stream, &self.kernels, &self.whole, &fields)?;
+            self.step_layers(&stream)?;
         }
-        self.interior.step(&self.stream, &self.kernels, &self.fields)?;
+        match &self.stored {
+            Some(stored) => stored.step_interior(&self.stream, &self.kernels, &self.fields)?,
+            None => self.interior.step(&self.stream, &self.kernels, &self.fields)?,
+        }
         self.mark(Kind::Interior)?;
         if beside {
             self.join.record(&self.side).map_err(failed("cuEventRecord"))?;
             self.stream.wait(&self.join).map_err(failed("cuStreamWaitEvent"))?;
         } else {
-            self.layers.step(&stream, &self.kernels, &self.whole, &fields)?;
+            self.step_layers(&stream)?;
             self.mark(Kind::Layers)?;
         }
-        if let Some(sources) = &self.sources {
-            sources.inject(&self.stream, &self.kernels, n, &fields)?;
+        match (&self.sources, &self.stored) {
+            (None, _) => {}
+            (Some(sources), Some(stored)) => {
+                stored.inject(&self.stream, &self.kernels, &self.fields, sources, n)?;
+            }
+            (Some(sources), None) => {
+                let fields = self.fields.step(0, 1, 1);
+                sources.inject(&self.stream, &self.kernels, n, &fields)?;
+            }
         }
         self.mark(Kind::Sources)?;
         self.fields.swap();
@@ -174,6 +184,14 @@ impl CudaPlan {
         let injected = self.sources.as_ref().is_some_and(|sources| !sources.is_over(n));
         self.interior.look_beside(&self.stream, &self.kernels, &self.fields, injected)?;
         self.mark(Kind::Interior)
+    }
+
+    /// Queues one step of the layers.
+    fn step_layers(&mut self, stream: &CudaStream) -> Result<()> {
+        if let Some(stored) = &self.stored {
+            return stored.step_layers(stream, &self.kernels, &self.fields, &mut self.layers);
+        }
+        self.layers.step(stream, &self.kernels, &self.whole, &self.fields.step(0, 1, 1))
     }
 
     /// Queues two steps, the first of which is number `n`. The layers make their two steps first, on
@@ -213,9 +231,13 @@ impl CudaPlan {
     }
 
     /// Queues the sample of step `n` of wavefield `wave`.
-    fn record(&mut self, stream: &cudarc::driver::CudaStream, wave: usize, n: u64) -> Result<()> {
+    fn record(&mut self, stream: &CudaStream, wave: usize, n: u64) -> Result<()> {
         let Some(receivers) = &self.receivers else { return Ok(()) };
-        let (row, field) = (self.samples.next_row(n), self.fields.node(wave));
+        let row = self.samples.next_row(n);
+        if let Some(stored) = &self.stored {
+            return stored.record(stream, &self.kernels, &self.fields, receivers, row);
+        }
+        let field = self.fields.node(wave);
         receivers.record(stream, &self.kernels, &self.layout, field, row)
     }
 

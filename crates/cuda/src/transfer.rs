@@ -95,8 +95,21 @@ impl CudaPlan {
         (0..rows).step_by(at_once).map(move |first| (first, at_once.min(rows - first)))
     }
 
-    /// Marks the wave speed of all nodes as not set.
+    /// Queues a copy of rows of a wavefield (0: p^n, 1: p^(n-1)) to a compact array, or back.
+    fn move_rows(&self, pack: bool, wave: usize, rows: &TemblorRegion, compact: u64) -> Result<()> {
+        if let Some(stored) = &self.stored {
+            let (stream, kernels) = (&self.stream, &self.kernels);
+            return stored.transfer(stream, kernels, &self.fields, pack, wave, rows, compact);
+        }
+        let name = if pack { "pack" } else { "unpack" };
+        self.kernels.transfer(&self.stream, name, rows, self.fields.node(wave), compact)
+    }
+
+    /// Marks the wave speed of all nodes as not set; codes are so at birth.
     pub(crate) fn forget_speed(&mut self) -> Result<()> {
+        if self.stored.as_ref().is_some_and(|stored| stored.coded.is_some()) {
+            return Ok(());
+        }
         let region = Region::whole(self.layout.nodes);
         self.transfers.pinned.slice_mut().fill(f32::NAN);
         self.transfers.staging.fill(&self.stream, self.transfers.pinned.slice())?;
@@ -122,8 +135,7 @@ impl CudaPlan {
     ) -> Result<()> {
         check_transfer(field, region, self.layout.nodes, host.shape())?;
         let speed = field == Field::WaveSpeed;
-        let target =
-            if speed { self.fields.speed_node() } else { self.fields.node(Self::wave_of(field)?) };
+        let wave = if speed { 0 } else { Self::wave_of(field)? };
         if region.shape[2] > STAGING {
             return Err(Error::Unsupported {
                 backend: ID.into(),
@@ -131,8 +143,15 @@ impl CudaPlan {
             });
         }
         let dt = self.problem.dt;
+        if speed {
+            self.check_codes(region, host)?;
+        }
+        let coded = self.stored.as_ref().and_then(|stored| stored.coded.as_ref());
         // A speed that is none counts as not set: the next step is refused.
         let squared = |c: f64| {
+            if let Some(coded) = coded {
+                return single(coded.code(c));
+            }
             if c.is_finite() && c > 0.0 { single((c * dt).powi(2)) } else { f32::NAN }
         };
         let store = |value: f64| if speed { squared(value) } else { single(value) };
@@ -158,9 +177,25 @@ impl CudaPlan {
             let staged = &self.transfers.pinned.slice()[..rows * region.shape[2]];
             self.transfers.staging.fill(&self.stream, staged)?;
             let compact = self.transfers.staging.address();
-            self.kernels.transfer(&self.stream, "unpack", &arguments, target, compact)?;
+            match (speed, coded) {
+                (false, _) => self.move_rows(false, wave, &arguments, compact)?,
+                (true, Some(_)) => {
+                    let codes = self.fields.speed_node();
+                    self.kernels.stored_speed(&self.stream, &arguments, codes, compact)?;
+                }
+                (true, None) => {
+                    let target = self.fields.speed_node();
+                    self.kernels.transfer(&self.stream, "unpack", &arguments, target, compact)?;
+                }
+            }
             // The staging memory is written again in the next round.
             self.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
+        }
+        if let Some(stored) = &mut self.stored
+            && let Some(coded) = &mut stored.coded
+            && speed
+        {
+            coded.arrived(region);
         }
         match field {
             Field::WaveSpeed => self.speed_unchecked = true,
@@ -173,6 +208,26 @@ impl CudaPlan {
         Ok(())
     }
 
+    /// Refuses wave speeds that codes do not reach, before any is stored.
+    fn check_codes(&self, region: &Region, host: &HostView<'_>) -> Result<()> {
+        let Some(coded) = self.stored.as_ref().and_then(|stored| stored.coded.as_ref()) else {
+            return Ok(());
+        };
+        let check = |(i, j, k): (usize, usize, usize), speed: f64| {
+            let place = [i, j, k];
+            let node = std::array::from_fn(|a| region.start[a] + place[a] * region.stride[a]);
+            if coded.holds(speed) { Ok(()) } else { Err(coded.refuse(node, speed)) }
+        };
+        match host {
+            HostView::F32(view) => {
+                view.indexed_iter().try_for_each(|(at, &speed)| check(at, f64::from(speed)))
+            }
+            HostView::F64(view) => {
+                view.indexed_iter().try_for_each(|(at, &speed)| check(at, speed))
+            }
+        }
+    }
+
     pub(crate) fn download_region(
         &mut self,
         field: Field,
@@ -180,12 +235,12 @@ impl CudaPlan {
         mut host: HostViewMut<'_>,
     ) -> Result<()> {
         check_transfer(field, region, self.layout.nodes, host.shape())?;
-        let source = self.fields.node(Self::wave_of(field)?);
+        let wave = Self::wave_of(field)?;
         for (first, rows) in Self::parts(region) {
             let arguments =
                 TemblorRegion { first_row: long(first), rows: long(rows), ..self.region(region) };
             let compact = self.transfers.staging.address();
-            self.kernels.transfer(&self.stream, "pack", &arguments, source, compact)?;
+            self.move_rows(true, wave, &arguments, compact)?;
             let staged = &mut self.transfers.pinned.slice_mut()[..rows * region.shape[2]];
             self.transfers.staging.read(&self.stream, 0, staged)?;
             self.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
@@ -208,11 +263,11 @@ impl CudaPlan {
 
     pub(crate) fn queue_snapshot(&mut self, field: Field, region: &Region) -> Result<Ticket> {
         check_transfer(field, region, self.layout.nodes, region.shape)?;
-        let source = self.fields.node(Self::wave_of(field)?);
+        let wave = Self::wave_of(field)?;
         let compact = Buffer::zeros(&self.stream, region.points())?;
         let mut host = Pinned::zeros(&self.context, region.points())?;
         let to = compact.address();
-        self.kernels.transfer(&self.stream, "pack", &self.region(region), source, to)?;
+        self.move_rows(true, wave, &self.region(region), to)?;
         let packed = record_event(&self.stream)?;
         let copies = self.transfers.copies.clone();
         copies.wait(&packed).map_err(failed("cuStreamWaitEvent"))?;

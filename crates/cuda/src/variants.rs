@@ -2,12 +2,14 @@
 
 use temblor_backend::{Error, Result, Variant};
 use temblor_physics::{
-    Arithmetic, Axis, DigitKind, Digits, Equation, QuantisedOperator, WaveProblem,
+    Arithmetic, Axis, DigitKind, Digits, Equation, QuantisedOperator, Storage, WaveProblem,
+    WavefieldStorage,
 };
 
 use crate::ID;
 use crate::layout::Layout;
 use crate::ozaki::{self, Engine};
+use crate::stored;
 use crate::wide;
 
 /// Radii that the kernels of `sm_90` are built for.
@@ -42,7 +44,10 @@ const WALL: usize = 4;
 
 /// Layout of a problem's fields under a variant.
 pub(crate) fn layout(problem: &WaveProblem, variant: &str) -> Layout {
-    Layout::new(problem, if variant == "fused2" { WALL } else { 0 })
+    match stored::storage_of(problem) {
+        Some(_) => Layout::stored(problem),
+        None => Layout::new(problem, if variant == "fused2" { WALL } else { 0 }),
+    }
 }
 
 /// What decides about variants.
@@ -63,10 +68,12 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     if problem.equation != Equation::AcousticIso {
         return Err(refuse(format!("equation {:?}", problem.equation)));
     }
-    match problem.arithmetic {
-        Arithmetic::F32 => {}
-        Arithmetic::Digits(digits) => return by_digits(problem, digits, limits),
-        other => return Err(refuse(format!("arithmetic {other}"))),
+    if let Arithmetic::Digits(digits) = problem.arithmetic {
+        return by_digits(problem, digits, limits);
+    }
+    let storage = stored::storage_of(problem);
+    if storage.is_none() && problem.arithmetic != Arithmetic::F32 {
+        return Err(refuse(format!("arithmetic {}", problem.arithmetic)));
     }
     // Weights are data: any operator of radius 1 to 8 will do.
     let radius = problem.operator.radius();
@@ -74,6 +81,9 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
         return Err(refuse(format!("a grid of {:?} nodes", problem.grid.shape)));
     }
     let flops = flops(problem);
+    if let Some(storage) = storage {
+        return Ok(stored_list(problem, storage, limits, flops));
+    }
     let mut variants = Vec::new();
     let tuned =
         limits.capability >= 90 && TUNED_RADII.contains(&radius) && problem.grid.active(Axis::Y);
@@ -137,6 +147,33 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
         )));
     }
     Ok(variants)
+}
+
+/// Variants of reduced storage, preferred first.
+fn stored_list(
+    problem: &WaveProblem,
+    storage: Storage,
+    limits: Limits,
+    flops: f64,
+) -> Vec<Variant> {
+    use WavefieldStorage::{Int16, Int16Increment};
+    let (radius, bytes) = (problem.operator.radius(), problem.arithmetic.bytes_per_point());
+    let mut variants = Vec::new();
+    let tuned = limits.capability >= 90
+        && TUNED_RADII.contains(&radius)
+        && problem.grid.active(Axis::Y)
+        && matches!(storage.wavefields, Int16 | Int16Increment)
+        && limits.shared >= stored::most_shared(storage, radius);
+    if tuned {
+        let about =
+            "wide tiles marched along x, codes by asynchronous copies, decoded once (sm_90)";
+        // Terms along x and y are added one by one, not in pairs.
+        let more = (2 * radius) as f64;
+        variants.push(Variant::new(stored::NAMES[0], about, bytes, flops + more, 1));
+    }
+    let about = "a warp per storage tile, any order and shape";
+    variants.push(Variant::new(stored::NAMES[1], about, bytes, flops, 1));
+    variants
 }
 
 /// Operations per point: three per pair of taps, one for the centre, four for the step.

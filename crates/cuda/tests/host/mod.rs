@@ -4,17 +4,16 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Output of `program` (a file of this folder), which must succeed.
-pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+/// Compiles `program` (a file of this folder) into `binary`.
+pub(crate) fn compile(program: &str, more: &[&str], binary: &Path) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host");
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../csrc");
-    let folder = tempfile::tempdir().expect("a folder");
-    let binary = folder.path().join("program");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let built = Command::new(&compiler)
         // Sums are rounded as the kernels spell them out; threads change by longjmp, which the
         // fortified one takes for an error.
         .args(["-std=c++17", "-O1", "-Wall", "-ffp-contract=off", "-U_FORTIFY_SOURCE"])
+        .args(more)
         .args(["-Wno-unknown-pragmas", "-include"])
         .arg(here.join("cuda_on_cpu.h"))
         .arg("-I")
@@ -23,11 +22,18 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
         .arg(sources.join("cuda"))
         .arg(here.join(program))
         .arg("-o")
-        .arg(&binary)
+        .arg(binary)
         .output()
         .unwrap_or_else(|e| panic!("{compiler}, a C++ compiler, which these tests need: {e}"));
     let said = String::from_utf8_lossy(&built.stderr);
     assert!(built.status.success(), "{program} does not compile:\n{said}");
+}
+
+/// Output of `program` (a file of this folder), which must succeed.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let binary = folder.path().join("program");
+    compile(program, &[], &binary);
     let output = Command::new(&binary).args(arguments).output().expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr);

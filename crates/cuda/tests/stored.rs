@@ -1,0 +1,162 @@
+//! Reduced storage: on a card (`cargo test -p temblor-cuda -- --ignored`, an NVIDIA device is needed),
+//! and with the same kernels compiled for the CPU behind a stand-in for the driver. What passes there
+//! has not run on a card.
+
+mod cases;
+mod host;
+mod oracle;
+#[path = "cases/stored.rs"]
+mod stored;
+
+use std::process::Command;
+use std::sync::OnceLock;
+
+use stored::{
+    bad_values_are_found_or_refused, layered_traces, layers_and_walls_agree_with_f64,
+    one_step_is_within_the_codecs_bound, runs_are_the_same_bits_however_made,
+    uploads_are_rounded_as_defined,
+};
+use temblor_cuda::CudaBackend;
+use temblor_physics::WavefieldStorage;
+
+/// Runs a part of `probe_stand_in` in a process of its own, where the stand-in is the driver; backwards:
+/// from the last thread and block to the first.
+fn on_cpu(part: &str, backwards: bool) {
+    static DRIVER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = DRIVER.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let library = folder.path().join("libcuda.so.1");
+        host::compile("driver.cpp", &["-shared", "-fPIC"], &library);
+        std::fs::copy(&library, folder.path().join("libcuda.so")).expect("a copy");
+        folder
+    });
+    let output = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "probe_stand_in", "--ignored", "--nocapture"])
+        .env("LD_LIBRARY_PATH", folder.path())
+        .env("PART", part)
+        .envs(backwards.then_some(("STANDIN_BACKWARDS", "1")))
+        .output()
+        .expect("this test starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}{said}");
+    assert!(text.contains(&format!("{part} as it should be")), "{text}");
+}
+
+#[test]
+fn int16_kernels_on_a_cpu_agree_with_the_definition_and_with_f64() {
+    assert!(host::run("int16.cpp", &[]).contains("all as it should be"));
+}
+
+#[test]
+fn stored_uploads_on_a_cpu_are_rounded_as_defined() {
+    on_cpu("uploads", true);
+}
+
+#[test]
+fn stored_steps_on_a_cpu_are_within_the_codecs_bound() {
+    on_cpu("steps", true);
+}
+
+#[test]
+fn stored_runs_on_a_cpu_are_the_same_bits() {
+    on_cpu("bits", false);
+}
+
+#[test]
+fn stored_layers_and_walls_on_a_cpu_agree_with_f64() {
+    on_cpu("layers", false);
+}
+
+fn card() -> CudaBackend {
+    CudaBackend::new(0).expect("a device")
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn stored_layers_and_walls_agree_with_f64_on_a_card() {
+    let shapes = [[33, 17, 65], [70, 40, 83], [40, 1, 51]];
+    layers_and_walls_agree_with_f64(&card(), &shapes, &[2, 8, 16]);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn stored_steps_are_within_the_codecs_bound_on_a_card() {
+    let all: Vec<String> = WavefieldStorage::ALL
+        .iter()
+        .flat_map(|w| [w.name().to_owned(), format!("{}+u16", w.name())])
+        .filter(|name| name != "f32")
+        .collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let walls = ["zero", "cpml and walls", "minimod and walls"];
+    one_step_is_within_the_codecs_bound(&card(), &[[33, 17, 65]], &all, &walls);
+    // More than a tile along y and z.
+    let tuned = ["int16", "int16+u16", "int16-increment", "int16-increment+u16"];
+    one_step_is_within_the_codecs_bound(&card(), &[[24, 140, 352]], &tuned, &walls[..2]);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn stored_runs_are_the_same_bits_on_a_card() {
+    let names = ["int16+u16", "int16-increment+u16", "fp16-scaled", "bf16x2"];
+    runs_are_the_same_bits_however_made(&card(), [40, 70, 183], &names);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn stored_uploads_are_rounded_as_defined_on_a_card() {
+    uploads_are_rounded_as_defined(&card());
+    bad_values_are_found_or_refused(&card());
+}
+
+/// Traces of 2,000 steps near the CFL limit in a layered model against single precision with unrounded
+/// wave speeds, relative L2, as `temblor_physics` states them.
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn stored_traces_of_a_layered_run_stay_near_those_of_f32() {
+    let backend = card();
+    let reference = layered_traces(&backend, "f32");
+    for (name, most) in [
+        ("f32+u16", 5e-4),
+        ("bf16x2", 5e-4),
+        ("int16-increment", 2e-3),
+        ("int16-increment+u16", 2e-3),
+        ("int16+u16", 5e-3),
+    ] {
+        let traces = layered_traces(&backend, name);
+        let square = |a: &ndarray::Array2<f64>| a.iter().map(|v| v * v).sum::<f64>();
+        let error = (square(&(&traces - &reference)) / square(&reference)).sqrt();
+        println!("{name}: {error:.2e}");
+        assert!(error <= most, "{name}: {error:e}");
+    }
+}
+
+/// Run by the tests on a CPU.
+#[test]
+#[ignore = "run by the other tests"]
+fn probe_stand_in() {
+    let backend = card();
+    let part = std::env::var("PART").expect("set by the test");
+    match part.as_str() {
+        "uploads" => {
+            uploads_are_rounded_as_defined(&backend);
+            bad_values_are_found_or_refused(&backend);
+        }
+        "steps" => {
+            let shapes = [[14, 20, 105]];
+            let names = ["int16+u16", "int16-increment", "fp16-scaled", "fp16+u16"];
+            one_step_is_within_the_codecs_bound(&backend, &shapes, &names, &["cpml and walls"]);
+            let names = ["int16", "int16-increment+u16", "bf16", "bf16x2+u16"];
+            one_step_is_within_the_codecs_bound(&backend, &shapes, &names, &["zero"]);
+        }
+        "bits" => {
+            let names = ["int16-increment+u16"];
+            runs_are_the_same_bits_however_made(&backend, [15, 16, 105], &names);
+        }
+        _ => {
+            layers_and_walls_agree_with_f64(&backend, &[[13, 16, 45], [17, 1, 40]], &[4, 8]);
+            layers_and_walls_agree_with_f64(&backend, &[[12, 13, 33]], &[16]);
+        }
+    }
+    println!("{part} as it should be");
+}

@@ -1,0 +1,210 @@
+// Isotropic acoustics, one leapfrog step of wavefields in reduced storage (stored.cuh), any radius, in
+// boxes of whole storage tiles: the interior of problems without a tuned kernel, absorbing layers
+// (acoustic_iso_layers.cu says which) and what lies along reflecting faces.
+// p+ = 2p - p- + dt^2 c^2 lap(p); where `before` is an increment d: d+ = round(d + dt^2 c^2 lap(p)),
+// p+ = round(p + d+) outside Minimod's layer, p+ = round(...), d+ = round(p+ - p) in it.
+// Layout (x, y, z), z fastest, rows of whole storage tiles of 32 nodes along z. Nodes beyond the grid
+// are never read: their images are, or nothing.
+// A warp takes a storage tile, a lane a node. Boxes begin on a storage tile along z.
+// Any architecture, no shared memory. 4 to 12 B per point and what the layer's memory takes.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+#include "cpml.cuh"
+#include "stored.cuh"
+
+namespace {
+
+using namespace temblor;
+
+struct Node {
+  int box, i, j, k;
+  // Element of the node.
+  int64_t at;
+  // Whether the warp has a tile, and the lane a node in it.
+  bool tile, exists;
+};
+
+// Of the thread: tiles of a box one after the other, along z, y, then x.
+__device__ __forceinline__ Node node_of(const TemblorStep& s, const TemblorBoxes& boxes) {
+  const int block = int(blockIdx.x);
+  int b = 0;
+  while (b + 1 < boxes.count && block >= boxes.first_block[b + 1]) ++b;
+  const int tiles_z = (boxes.end[b][2] - boxes.begin[b][2] + STORED_TILE - 1) / STORED_TILE;
+  const int rows = boxes.end[b][1] - boxes.begin[b][1];
+  const int64_t n = int64_t(block - boxes.first_block[b]) * 8 + (threadIdx.x >> 5);
+  const int64_t row = n / tiles_z;
+  Node c;
+  c.box = b;
+  c.i = boxes.begin[b][0] + int(row / rows);
+  c.j = boxes.begin[b][1] + int(row % rows);
+  c.k = boxes.begin[b][2] + int(n % tiles_z) * STORED_TILE + int(threadIdx.x & 31);
+  c.at = c.i * s.stride_x + c.j * s.stride_y + c.k;
+  c.tile = c.i < boxes.end[b][0];
+  c.exists = c.tile && c.k < boxes.end[b][2];
+  return c;
+}
+
+// p of the node's row along an axis, `node` wherever the taps reach.
+template <class S>
+__device__ __forceinline__ float along(const TemblorStep& s, const TemblorStored& m, int axis,
+                                       int64_t row, int64_t stride, int node) {
+  const int beyond = node < 0 ? -1 - node : 8 + node - s.nodes[axis];
+  if (node >= 0 && beyond < 8) return S::decode(m.p, m.p_exponents, row + node * stride);
+  const int source = m.image[axis][beyond];
+  if (source < 0) return 0.0f;
+  return mul(m.sign[axis][beyond], S::decode(m.p, m.p_exponents, row + source * stride));
+}
+
+// Second and first derivative along an axis.
+struct Derivatives {
+  float second, first;
+};
+
+template <class S, int A>
+__device__ __forceinline__ Derivatives derivatives(const TemblorStep& s, const TemblorStored& m,
+                                                   const Node& c, float centre) {
+  const int node = A == 0 ? c.i : A == 1 ? c.j : c.k;
+  const int64_t stride = A == 0 ? s.stride_x : A == 1 ? s.stride_y : 1;
+  const int64_t row = c.at - node * stride;
+  Derivatives d{mul(s.second[A][0], centre), 0.0f};
+  // An axis of one node has no taps.
+  const int radius = s.nodes[A] == 1 ? 0 : m.radius;
+#pragma unroll 4
+  for (int r = 1; r <= radius; ++r) {
+    const float low = along<S>(s, m, A, row, stride, node - r);
+    const float high = along<S>(s, m, A, row, stride, node + r);
+    d.second = pair(s.second[A][r], low, high, d.second);
+    d.first = fma_rn(s.first[A][r], sub(high, low), d.first);
+  }
+  return d;
+}
+
+// What `before` holds, p- or d, into the increment d.
+template <class S>
+__device__ __forceinline__ float increment_of(const TemblorStored& m, const Node& c,
+                                              float centre) {
+  const float before = S::decode(m.before, m.before_exponents, c.at);
+  return m.increment ? before : sub(centre, before);
+}
+
+// Stores p+ = 2p - p- + more, or d+ = d + more and p+ = p + d+.
+template <class S>
+__device__ __forceinline__ void give(const TemblorStored& m, const Node& c, float centre,
+                                     float more) {
+  const float before = c.exists ? S::decode(m.before, m.before_exponents, c.at) : 0.0f;
+  if (m.increment) {
+    const float d = c.exists ? add(before, more) : 0.0f;
+    const float rounded = S::encode(m.before, m.before_exponents, c.at, d);
+    S::encode(m.next, m.next_exponents, c.at, c.exists ? add(centre, rounded) : 0.0f);
+  } else {
+    const float next = add(fma_rn(2.0f, centre, -before), more);
+    S::encode(m.next, m.next_exponents, c.at, c.exists ? next : 0.0f);
+  }
+}
+
+template <class S>
+__device__ __forceinline__ void plain(const TemblorStep& s, const TemblorBoxes& boxes,
+                                      const TemblorStored& m) {
+  const Node c = node_of(s, boxes);
+  if (!c.tile) return;
+  float centre = 0.0f, more = 0.0f;
+  if (c.exists) {
+    centre = S::decode(m.p, m.p_exponents, c.at);
+    const float z = derivatives<S, 2>(s, m, c, centre).second;
+    const float y = derivatives<S, 1>(s, m, c, centre).second;
+    const float x = derivatives<S, 0>(s, m, c, centre).second;
+    more = mul(speed_at(m, c.at), add(add(z, y), x));
+  }
+  __syncwarp();
+  give<S>(m, c, centre, more);
+}
+
+template <class S>
+__device__ __forceinline__ void cpml(const TemblorStep& s, const TemblorBoxes& boxes,
+                                     const TemblorCpml& layer, const TemblorStored& m) {
+  const Node c = node_of(s, boxes);
+  if (!c.tile) return;
+  float centre = 0.0f, more = 0.0f;
+  if (c.exists) {
+    centre = S::decode(m.p, m.p_exponents, c.at);
+    const Derivatives x = derivatives<S, 0>(s, m, c, centre);
+    const Derivatives y = derivatives<S, 1>(s, m, c, centre);
+    const Derivatives z = derivatives<S, 2>(s, m, c, centre);
+    float lap = damped<0>(s, layer, m.radius, c.i, c.j, c.k, x.first, x.second);
+    lap = add(lap, damped<1>(s, layer, m.radius, c.i, c.j, c.k, y.first, y.second));
+    lap = add(lap, damped<2>(s, layer, m.radius, c.i, c.j, c.k, z.first, z.second));
+    more = mul(speed_at(m, c.at), lap);
+  }
+  __syncwarp();
+  give<S>(m, c, centre, more);
+}
+
+// (1 + 2 eta) p+ = (2 - eta^2 + 2 eta) p - p- + dt^2 c^2 (lap + phi). With d = p - p- and
+// d+ = p+ - p: (1 + 2 eta) d+ = d - eta^2 p + dt^2 c^2 (lap + phi).
+template <class S>
+__device__ __forceinline__ void minimod(const TemblorStep& s, const TemblorBoxes& boxes,
+                                        const TemblorMinimod& layer, const TemblorStored& m) {
+  const Node c = node_of(s, boxes);
+  if (!c.tile) return;
+  float centre = 0.0f, more = 0.0f;
+  if (c.exists) {
+    const int b = c.box;
+    const int64_t wide_z = (boxes.end[b][2] - boxes.begin[b][2] + 7) / 8 * 8;
+    const int64_t wide_y = boxes.end[b][1] - boxes.begin[b][1];
+    float* const phi = layer.phi + boxes.first_element[b] +
+                       ((c.i - boxes.begin[b][0]) * wide_y + (c.j - boxes.begin[b][1])) * wide_z +
+                       (c.k - boxes.begin[b][2]);
+    centre = S::decode(m.p, m.p_exponents, c.at);
+    const Derivatives x = derivatives<S, 0>(s, m, c, centre);
+    const Derivatives y = derivatives<S, 1>(s, m, c, centre);
+    const Derivatives z = derivatives<S, 2>(s, m, c, centre);
+    const float lap = add(add(z.second, y.second), x.second);
+    float fall = 0.0f;
+    const int node[3] = {c.i, c.j, c.k};
+    const int64_t stride[3] = {s.stride_x, s.stride_y, 1};
+    float eta = 0.0f;
+#pragma unroll
+    for (int a = 0; a < 3; ++a) {
+      eta = add(eta, layer.eta[a][node[a]]);
+      const float slope =
+          mul(layer.quarter[a], sub(layer.eta[a][node[a] + 1], layer.eta[a][node[a] - 1]));
+      if (slope == 0.0f) continue;
+      const int64_t row = c.at - node[a] * stride[a];
+      fall = fma_rn(slope, sub(along<S>(s, m, a, row, stride[a], node[a] + 1),
+                               along<S>(s, m, a, row, stride[a], node[a] - 1)), fall);
+    }
+    const float old_phi = *phi;
+    const float d = increment_of<S>(m, c, centre);
+    const float force = fma_rn(speed_at(m, c.at), add(lap, old_phi), -mul(mul(eta, eta), centre));
+    // d+ - d, exact where eta is zero.
+    more = __fdiv_rn(fma_rn(mul(-2.0f, eta), d, force), fma_rn(2.0f, eta, 1.0f));
+    // A box may hold nodes beside the layer, where phi stays zero.
+    if (eta > 0.0f) *phi = __fdiv_rn(sub(old_phi, fall), add(1.0f, eta));
+  }
+  __syncwarp();
+  give<S>(m, c, centre, more);
+}
+
+}  // namespace
+
+#define TEMBLOR_STORED(NAME, S)                                                                  \
+  extern "C" __global__ void __launch_bounds__(256) acoustic_iso_stored_plain_##NAME(            \
+      const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorBoxes boxes,         \
+      const __grid_constant__ TemblorStored m) {                                                 \
+    plain<S>(s, boxes, m);                                                                       \
+  }                                                                                              \
+  extern "C" __global__ void __launch_bounds__(256) acoustic_iso_stored_cpml_##NAME(             \
+      const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorBoxes boxes,         \
+      const __grid_constant__ TemblorCpml layer, const __grid_constant__ TemblorStored m) {      \
+    cpml<S>(s, boxes, layer, m);                                                                 \
+  }                                                                                              \
+  extern "C" __global__ void __launch_bounds__(256) acoustic_iso_stored_minimod_##NAME(          \
+      const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorBoxes boxes,         \
+      const __grid_constant__ TemblorMinimod layer, const __grid_constant__ TemblorStored m) {   \
+    minimod<S>(s, boxes, layer, m);                                                              \
+  }
+TEMBLOR_STORED(f32, StoredF32)
+TEMBLOR_STORED(int16, StoredInt16)
+TEMBLOR_STORED(bf16, StoredBf16)
+TEMBLOR_STORED(bf16x2, StoredBf16Pair)
+TEMBLOR_STORED(fp16, StoredFp16)
+TEMBLOR_STORED(fp16_scaled, StoredFp16Scaled)
