@@ -24,8 +24,13 @@ const PEAK_HZ: f64 = 12.0;
 const LAYERS: [(usize, f64); 5] =
     [(0, 1500.0), (16, 1873.3), (28, 2614.7), (40, 3391.9), (54, 4500.0)];
 
-/// Traces, shape (receiver, step), of both lines.
-fn traces(arithmetic: Arithmetic, boundary: Boundary, steps: u32) -> [Array2<f32>; 2] {
+/// The layer on all faces.
+pub(crate) const fn cpml() -> Boundary {
+    Boundary::Cpml(Cpml { cells: 10, r0: 1e-6, peak_hz: PEAK_HZ, vmax: 4500.0 })
+}
+
+/// Traces, shape (receiver, step), of both lines together and of each.
+pub(crate) fn traces(arithmetic: Arithmetic, boundary: Boundary, steps: u32) -> [Array2<f32>; 3] {
     let grid = Grid::new(SHAPE, [10.0; 3], [0.0; 3]).unwrap();
     let dt = 0.9 * cfl::largest_dt(&grid, &Operator::Direct { order: 8 }, 4500.0);
     let problem = WaveProblem::builder(grid, dt)
@@ -56,11 +61,13 @@ fn traces(arithmetic: Arithmetic, boundary: Boundary, steps: u32) -> [Array2<f32
     plan.set_receivers(&ReceiverTable { points }).unwrap();
     plan.advance(steps).unwrap();
     let TraceSamples::F32(samples) = plan.traces().unwrap().samples else { panic!("f32") };
-    [samples.slice(s![..count / 2, ..]).to_owned(), samples.slice(s![count / 2.., ..]).to_owned()]
+    let surface = samples.slice(s![..count / 2, ..]).to_owned();
+    let inside = samples.slice(s![count / 2.., ..]).to_owned();
+    [samples, surface, inside]
 }
 
 /// Relative L2 difference.
-fn difference(a: &Array2<f32>, b: &Array2<f32>) -> f64 {
+pub(crate) fn difference(a: &Array2<f32>, b: &Array2<f32>) -> f64 {
     let square = |v: f32| f64::from(v).powi(2);
     let energy: f64 = b.iter().map(|&v| square(v)).sum();
     let error: f64 = a.iter().zip(b).map(|(a, b)| square(a - b)).sum();
@@ -69,7 +76,6 @@ fn difference(a: &Array2<f32>, b: &Array2<f32>) -> f64 {
 
 fn main() {
     let steps = std::env::args().nth(1).map_or(2000, |text| text.parse().unwrap());
-    let cpml = Cpml { cells: 10, r0: 1e-6, peak_hz: PEAK_HZ, vmax: 4500.0 };
     let names = [
         "f32+u16",
         "int16-increment",
@@ -84,9 +90,10 @@ fn main() {
         "bf16",
         "bf16+u16",
     ];
-    println!("{:20} {:>9} {:>9} {:>9} {:>9}", "", "surface", "inside", "surface", "inside");
-    println!("{:20} {:>19} {:>19}", "storage", "C-PML", "rigid box");
-    let boundaries = [Boundary::Cpml(cpml), Boundary::Rigid];
+    println!("{:20} {:>29} {:>29}", "", "C-PML", "rigid box");
+    let columns = "      all   surface    inside";
+    println!("{:20} {columns:>29} {columns:>29}", "storage");
+    let boundaries = [cpml(), Boundary::Rigid];
     let plain = boundaries.map(|boundary| traces(Arithmetic::F32, boundary, steps));
     for name in names {
         print!("{name:20}");

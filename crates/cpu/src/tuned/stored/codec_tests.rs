@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use temblor_physics::WavefieldStorage as Storage;
 
 use super::codecs::Codec;
+use super::noise::Noise;
 use super::tiles::{NOT_FINITE, TILE, ZERO};
 use crate::denormals::FlushDenormals;
 use crate::tuned::kernels::Isa;
@@ -24,6 +25,16 @@ fn stored_by(codec: &Codec, values: &[f32]) -> Row {
     let mut codes = vec![0xaaaa; values.len() * codec.words()];
     let mut exponents = vec![99; codec.exponents(values.len())];
     codec.encode(values, &mut codes, &mut exponents);
+    let mut back = vec![7.0; values.len()];
+    codec.decode(&codes, &exponents, &mut back);
+    Row { codes, exponents, values: back }
+}
+
+/// The same, rounded stochastically.
+fn stored_noisily(codec: &Codec, values: &[f32], noise: Noise) -> Row {
+    let mut codes = vec![0xaaaa; values.len() * codec.words()];
+    let mut exponents = vec![99; codec.exponents(values.len())];
+    codec.encode_noisy(values, &mut codes, &mut exponents, noise);
     let mut back = vec![7.0; values.len()];
     codec.decode(&codes, &exponents, &mut back);
     Row { codes, exponents, values: back }
@@ -188,6 +199,10 @@ fn all_instruction_sets_give_the_same_bits_also_while_denormals_are_flushed() {
                 assert_eq!(here.codes, plain.codes, "{storage:?} {isa:?}");
                 assert_eq!(here.exponents, plain.exponents, "{storage:?} {isa:?}");
                 assert_eq!(bits(&here.values), bits(&plain.values), "{storage:?} {isa:?}");
+                let [plain, here] =
+                    [&portable, &codec].map(|c| stored_noisily(c, row, Noise::new(9, 4)));
+                assert_eq!(here.codes, plain.codes, "{storage:?} {isa:?}, with noise");
+                assert_eq!(here.exponents, plain.exponents, "{storage:?} {isa:?}, with noise");
                 let _flush = FlushDenormals::new();
                 let (plain, here) = (stored_by(&portable, row), stored_by(&codec, row));
                 assert_eq!(here.codes, plain.codes, "{storage:?} {isa:?}, flushed");
@@ -315,4 +330,65 @@ fn a_two_byte_speed_is_within_half_a_step_of_its_range() {
         // Three roundings of singles below 2^-24 each.
         assert!(error.abs() <= 4.0 * 2.0_f64.powi(-24) * speed, "{code}: {error}");
     }
+}
+
+const NOISY: [Storage; 4] = [Storage::Int16, Storage::Fp16Scaled, Storage::Fp16, Storage::Bf16];
+
+#[test]
+fn stochastic_rounding_takes_a_neighbour_and_is_right_on_average() {
+    // Below 1 codes of integers are 2^-15 apart, halves 2^-11, BF16 2^-8.
+    for (storage, bits) in NOISY.into_iter().zip([15, 11, 11, 8]) {
+        let codec = Codec::new(storage, Isa::available()[0]);
+        let unit = 0.5_f32.powi(bits);
+        for fraction in [0.0_f32, 0.1, 0.5, 0.75] {
+            let value = 0.625 + fraction * unit;
+            let row = vec![value; 64];
+            let (mut sum, mut count) = (0.0, 0.0);
+            for step in 0..500 {
+                for v in stored_noisily(&codec, &row, Noise::new(step, 17)).values {
+                    let error = f64::from(v) - f64::from(value);
+                    assert!(error.abs() < f64::from(unit), "{storage:?} {value} {v}");
+                    sum += error;
+                    count += 1.0;
+                }
+            }
+            // Five standard deviations of a mean of so many roundings, and the noise's own grid.
+            let spread = f64::from(fraction * (1.0 - fraction)).sqrt() / f64::sqrt(count);
+            let mean = sum / count / f64::from(unit);
+            assert!(mean.abs() <= 5.0 * spread + 1e-3, "{storage:?} {fraction}: {mean}");
+        }
+    }
+}
+
+#[test]
+fn noise_leaves_zero_alone_and_takes_nothing_beyond_the_largest_code() {
+    for storage in NOISY {
+        let codec = Codec::new(storage, Isa::available()[0]);
+        let most = f32::from_bits(1.0_f32.to_bits() - 1);
+        let mut row = vec![0.0; 64];
+        (row[3], row[4], row[40], row[41]) = (most, -most, 32767.4 / 32768.0, -32767.4 / 32768.0);
+        for step in 0..300 {
+            let back = stored_noisily(&codec, &row, Noise::new(step, 2)).values;
+            for (v, b) in row.iter().zip(back) {
+                assert!(if *v == 0.0 { b == 0.0 } else { (v - b).abs() < 0.01 }, "{v} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_differs_from_node_to_node_row_to_row_and_step_to_step() {
+    let draws = |step, row| (0..64).map(move |node| Noise::new(step, row).unit(node));
+    let all: Vec<_> =
+        (0..8).flat_map(|step| (0..8).flat_map(move |row| draws(step, row))).collect();
+    let mean = all.iter().map(|&u| f64::from(u)).sum::<f64>() / all.len() as f64;
+    // Uniform: a standard deviation of 12^-1/2; five of the mean's.
+    let spread = (12.0 * all.len() as f64).sqrt().recip();
+    assert!(mean.abs() < 5.0 * spread, "{mean}");
+    for lag in [1, 64, 512] {
+        let products = all.iter().zip(&all[lag..]).map(|(a, b)| f64::from(a * b));
+        let correlation = products.sum::<f64>() / all.len() as f64 * 12.0;
+        assert!(correlation.abs() < 5.0 / (all.len() as f64).sqrt(), "{lag}: {correlation}");
+    }
+    assert!(all.iter().all(|u| (-0.5..0.5).contains(u)));
 }

@@ -8,18 +8,21 @@
 use temblor_physics::WavefieldStorage;
 
 use super::halves::Plain;
+use super::noise::Noise;
 use super::tiles::{self, Bf16, Bf16Pair, Fp16, Fp16Scaled, Int16, LANES, Rows, Single, TILE};
 use crate::tuned::kernels::Isa;
 
 type Encode = unsafe fn(&[f32], &mut [u16], &mut [i8]);
+type EncodeNoisy = unsafe fn(&[f32], &mut [u16], &mut [i8], Noise);
 type Decode = unsafe fn(&[u16], &[i8], &mut [f32]);
 type DecodeSpeed = unsafe fn(&[u16], f32, f32, &mut [f32]);
 
 /// How a wavefield's rows are stored. All instruction sets give the same bits.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::tuned) struct Codec {
+pub(super) struct Codec {
     storage: WavefieldStorage,
     encode: Encode,
+    encode_noisy: EncodeNoisy,
     decode: Decode,
     decode_speed: DecodeSpeed,
 }
@@ -36,6 +39,17 @@ macro_rules! instantiate {
             }
 
             $(#[target_feature(enable = $feature)])?
+            unsafe fn encode_noisy<R: Rows>(
+                values: &[f32],
+                codes: &mut [u16],
+                exponents: &mut [i8],
+                noise: Noise,
+            ) {
+                // SAFETY: the same contract.
+                unsafe { R::encode_noisy(values, codes, exponents, noise) }
+            }
+
+            $(#[target_feature(enable = $feature)])?
             unsafe fn decode<R: Rows>(codes: &[u16], exponents: &[i8], values: &mut [f32]) {
                 // SAFETY: the same contract.
                 unsafe { R::decode(codes, exponents, values) }
@@ -47,7 +61,8 @@ macro_rules! instantiate {
             }
 
             fn table<R: Rows>(storage: WavefieldStorage) -> Codec {
-                Codec { storage, encode: encode::<R>, decode: decode::<R>, decode_speed }
+                let (encode, encode_noisy) = (encode::<R>, encode_noisy::<R>);
+                Codec { storage, encode, encode_noisy, decode: decode::<R>, decode_speed }
             }
 
             pub(super) fn codec(storage: WavefieldStorage) -> Codec {
@@ -93,7 +108,7 @@ fn complete(isa: Isa) -> bool {
 
 impl Codec {
     /// The codec of a storage for an instruction set that [`Isa::available`] names.
-    pub(in crate::tuned) fn new(storage: WavefieldStorage, isa: Isa) -> Self {
+    pub(super) fn new(storage: WavefieldStorage, isa: Isa) -> Self {
         match isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 if complete(isa) => avx512::codec(storage),
@@ -104,7 +119,7 @@ impl Codec {
     }
 
     /// Words of 16 bits that a value takes.
-    pub(in crate::tuned) const fn words(&self) -> usize {
+    pub(super) const fn words(&self) -> usize {
         match self.storage {
             WavefieldStorage::F32 | WavefieldStorage::Bf16Pair => 2,
             _ => 1,
@@ -112,7 +127,7 @@ impl Codec {
     }
 
     /// Exponents of a row of `row` values.
-    pub(in crate::tuned) const fn exponents(&self, row: usize) -> usize {
+    pub(super) const fn exponents(&self, row: usize) -> usize {
         match self.storage {
             WavefieldStorage::Int16
             | WavefieldStorage::Int16Increment
@@ -131,26 +146,34 @@ impl Codec {
     }
 
     /// Stores values, whole vectors that start at a tile.
-    pub(in crate::tuned) fn encode(&self, values: &[f32], codes: &mut [u16], exponents: &mut [i8]) {
+    pub(super) fn encode(&self, values: &[f32], codes: &mut [u16], exponents: &mut [i8]) {
         self.check(values.len(), codes.len(), exponents.len());
         // SAFETY: `new` chose functions that the processor can run.
         unsafe { (self.encode)(values, codes, exponents) }
     }
 
+    /// Stores values as [`Codec::encode`] does, rounded stochastically where a value has 16 bits.
+    pub(super) fn encode_noisy(
+        &self,
+        values: &[f32],
+        codes: &mut [u16],
+        exponents: &mut [i8],
+        noise: Noise,
+    ) {
+        self.check(values.len(), codes.len(), exponents.len());
+        // SAFETY: `new` chose functions that the processor can run.
+        unsafe { (self.encode_noisy)(values, codes, exponents, noise) }
+    }
+
     /// Reads what [`Codec::encode`] stored.
-    pub(in crate::tuned) fn decode(&self, codes: &[u16], exponents: &[i8], values: &mut [f32]) {
+    pub(super) fn decode(&self, codes: &[u16], exponents: &[i8], values: &mut [f32]) {
         self.check(values.len(), codes.len(), exponents.len());
         // SAFETY: `new` chose functions that the processor can run.
         unsafe { (self.decode)(codes, exponents, values) }
     }
 
     /// c^2 dt^2 from codes of the wave speed: `(least + code step)^2`, both times dt.
-    pub(in crate::tuned) fn decode_speed(
-        &self,
-        codes: &[u16],
-        [least, step]: [f32; 2],
-        c2: &mut [f32],
-    ) {
+    pub(super) fn decode_speed(&self, codes: &[u16], [least, step]: [f32; 2], c2: &mut [f32]) {
         // SAFETY: `new` chose functions that the processor can run.
         unsafe { (self.decode_speed)(codes, least, step, c2) }
     }

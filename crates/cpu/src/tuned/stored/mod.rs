@@ -4,6 +4,7 @@
 
 mod codecs;
 mod halves;
+mod noise;
 mod packed;
 mod speed;
 mod sweep;
@@ -294,6 +295,7 @@ impl Store for Stored {
             p,
             other,
             increment: self.increment.as_mut().map(Packed::shared),
+            step: steps.first,
             read,
             speed: &self.speed,
             mirror: &self.mirror,

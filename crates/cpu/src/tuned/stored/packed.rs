@@ -16,6 +16,7 @@ use std::ops::{Deref, DerefMut, Range};
 use rayon::prelude::*;
 
 use super::codecs::Codec;
+use super::noise::Noise;
 use super::tiles::TILE;
 use crate::denormals::FlushDenormals;
 use crate::memory::AlignedVec;
@@ -241,6 +242,16 @@ impl Shared<'_> {
         // SAFETY: as above.
         let exponents = unsafe { std::slice::from_raw_parts(self.exponents.add(r * tiles), tiles) };
         self.shape.codec.decode(codes, exponents, values);
+    }
+
+    /// Stores a row, rounded stochastically, with denormals as the thread has them.
+    ///
+    /// # Safety
+    /// Nobody else touches the row meanwhile.
+    pub(super) unsafe fn write_noisy(&self, r: usize, values: &[f32], noise: Noise) {
+        // SAFETY: the caller's contract.
+        let (codes, exponents) = unsafe { self.row(r) };
+        self.shape.codec.encode_noisy(values, codes, exponents, noise);
     }
 
     /// Stores a row, with denormals as the thread has them.

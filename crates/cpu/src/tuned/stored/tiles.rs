@@ -13,10 +13,13 @@
 //! fp16-scaled  2^-11 |v| or 2^-40 M           bf16   2^-8 |v|
 //! a tile with max|v| < 2^-120: |v|            bf16x2 2^-17 |v| for |v| > 2^-110
 //! ```
+//!
+//! Rounding to nearest even; stochastic rounding errs by up to twice as much and by nothing on average.
 
 #![allow(unsafe_code, reason = "loops that are compiled for more than the base target")]
 
 use super::halves::{Halves, INFINITY, from_bf16, lower, to_bf16};
+use super::noise::Noise;
 
 /// Nodes that share an exponent.
 pub(super) const TILE: usize = 32;
@@ -36,6 +39,13 @@ const UNIT_HALF: u32 = 1 << 12;
 
 /// Adding it leaves an integer of 22 bits in a single's last bits, rounded to nearest even.
 const ROUNDER: f32 = 12_582_912.0;
+
+/// The largest integer.
+const MOST: f32 = 32767.0;
+
+/// Smaller values are rounded to nearest: halves are denormal there, and zero has no neighbours.
+const LEAST_HALF: f32 = 1.0 / 16384.0;
+const LEAST_BF16: f32 = 1e-30;
 
 type Lanes = [f32; LANES];
 
@@ -89,6 +99,15 @@ pub(super) trait Rows {
     /// # Safety
     /// The processor has what [`Halves`] of the codec names.
     unsafe fn encode(values: &[f32], codes: &mut [u16], exponents: &mut [i8]);
+    /// Rounds stochastically, codecs of 16 bits a value.
+    ///
+    /// # Safety
+    /// The processor has what [`Halves`] of the codec names.
+    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], exponents: &mut [i8], _: Noise) {
+        // SAFETY: the caller's contract.
+        unsafe { Self::encode(values, codes, exponents) }
+    }
+
     /// # Safety
     /// The processor has what [`Halves`] of the codec names.
     unsafe fn decode(codes: &[u16], exponents: &[i8], values: &mut [f32]);
@@ -117,24 +136,42 @@ impl Rows for Single {
 /// Integers with an exponent per tile.
 pub(super) struct Int16;
 
+/// Stores a row of integers; `noise` of a node is added to its value in codes.
+#[inline(always)]
+fn encode_int16(
+    values: &[f32],
+    codes: &mut [u16],
+    exponents: &mut [i8],
+    noise: impl Fn(usize) -> f32,
+) {
+    let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
+    for (tile, ((values, codes), to)) in tiles.zip(exponents).enumerate() {
+        let (values, codes) = (values.as_chunks().0, codes.as_chunks_mut::<LANES>().0);
+        *to = exponent(peak(values), UNIT_INT16);
+        if *to == NOT_FINITE {
+            codes.as_flattened_mut().fill(0);
+            continue;
+        }
+        let [first, second] = encoding(*to);
+        for (part, (values, codes)) in values.iter().zip(codes).enumerate() {
+            let node = tile * TILE + part * LANES;
+            for l in 0..LANES {
+                let scaled = values[l] * first * second + noise(node + l);
+                codes[l] = lower((scaled.clamp(-MOST, MOST) + ROUNDER).to_bits());
+            }
+        }
+    }
+}
+
 impl Rows for Int16 {
     #[inline(always)]
     unsafe fn encode(values: &[f32], codes: &mut [u16], exponents: &mut [i8]) {
-        let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
-        for ((values, codes), to) in tiles.zip(exponents) {
-            let (values, codes) = (values.as_chunks().0, codes.as_chunks_mut::<LANES>().0);
-            *to = exponent(peak(values), UNIT_INT16);
-            if *to == NOT_FINITE {
-                codes.as_flattened_mut().fill(0);
-                continue;
-            }
-            let [first, second] = encoding(*to);
-            for (values, codes) in values.iter().zip(codes) {
-                for l in 0..LANES {
-                    codes[l] = lower((values[l] * first * second + ROUNDER).to_bits());
-                }
-            }
-        }
+        encode_int16(values, codes, exponents, |_| 0.0);
+    }
+
+    #[inline(always)]
+    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], exponents: &mut [i8], noise: Noise) {
+        encode_int16(values, codes, exponents, |node| noise.unit(node));
     }
 
     #[inline(always)]
@@ -166,6 +203,17 @@ impl<H: Halves> Rows for Fp16<H> {
     }
 
     #[inline(always)]
+    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], _: &mut [i8], noise: Noise) {
+        let parts = values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut().0);
+        for (part, (values, codes)) in parts.enumerate() {
+            let noise = noise.from(part * LANES);
+            let moved = std::array::from_fn(|l| noise.moved(l, values[l], 13, LEAST_HALF));
+            // SAFETY: the caller's contract.
+            unsafe { H::encode(&moved, codes) };
+        }
+    }
+
+    #[inline(always)]
     unsafe fn decode(codes: &[u16], _: &[i8], values: &mut [f32]) {
         for (codes, values) in codes.as_chunks().0.iter().zip(values.as_chunks_mut().0) {
             // SAFETY: the caller's contract.
@@ -177,24 +225,47 @@ impl<H: Halves> Rows for Fp16<H> {
 /// Halves with an exponent per tile.
 pub(super) struct Fp16Scaled<H>(std::marker::PhantomData<H>);
 
+/// Stores a row of scaled halves; `noisy` moves a node's scaled value.
+///
+/// # Safety
+/// The processor has H.
+#[inline(always)]
+unsafe fn encode_scaled<H: Halves>(
+    values: &[f32],
+    codes: &mut [u16],
+    exponents: &mut [i8],
+    noisy: impl Fn(usize, f32) -> f32,
+) {
+    let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
+    for (tile, ((values, codes), to)) in tiles.zip(exponents).enumerate() {
+        let (values, codes) = (values.as_chunks::<LANES>().0, codes.as_chunks_mut().0);
+        *to = exponent(peak(values), UNIT_HALF);
+        if *to == NOT_FINITE {
+            codes.as_flattened_mut().fill(0);
+            continue;
+        }
+        let [first, second] = encoding(*to);
+        for (part, (values, codes)) in values.iter().zip(codes).enumerate() {
+            let node = tile * TILE + part * LANES;
+            let scaled = std::array::from_fn(|l| noisy(node + l, values[l] * first * second));
+            // SAFETY: the caller's contract.
+            unsafe { H::encode(&scaled, codes) };
+        }
+    }
+}
+
 impl<H: Halves> Rows for Fp16Scaled<H> {
     #[inline(always)]
     unsafe fn encode(values: &[f32], codes: &mut [u16], exponents: &mut [i8]) {
-        let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
-        for ((values, codes), to) in tiles.zip(exponents) {
-            let (values, codes) = (values.as_chunks::<LANES>().0, codes.as_chunks_mut().0);
-            *to = exponent(peak(values), UNIT_HALF);
-            if *to == NOT_FINITE {
-                codes.as_flattened_mut().fill(0);
-                continue;
-            }
-            let [first, second] = encoding(*to);
-            for (values, codes) in values.iter().zip(codes) {
-                let scaled = values.map(|v| v * first * second);
-                // SAFETY: the caller's contract.
-                unsafe { H::encode(&scaled, codes) };
-            }
-        }
+        // SAFETY: the caller's contract.
+        unsafe { encode_scaled::<H>(values, codes, exponents, |_, v| v) };
+    }
+
+    #[inline(always)]
+    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], exponents: &mut [i8], noise: Noise) {
+        let noisy = |node, v| noise.moved(node, v, 13, LEAST_HALF);
+        // SAFETY: the caller's contract.
+        unsafe { encode_scaled::<H>(values, codes, exponents, noisy) };
     }
 
     #[inline(always)]
@@ -220,6 +291,13 @@ impl Rows for Bf16 {
     unsafe fn encode(values: &[f32], codes: &mut [u16], _: &mut [i8]) {
         for (value, code) in values.iter().zip(codes) {
             *code = to_bf16(*value);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], _: &mut [i8], noise: Noise) {
+        for (node, (value, code)) in values.iter().zip(codes).enumerate() {
+            *code = to_bf16(noise.moved(node, *value, 16, LEAST_BF16));
         }
     }
 
