@@ -90,7 +90,10 @@ fn conforms(
 fn cuda_conforms() {
     let backend = backend("cuda");
     let mut failures = Vec::new();
-    for check in checks().into_iter().filter(|check| check.family != Family::Physics) {
+    for check in checks()
+        .into_iter()
+        .filter(|check| matches!(check.family, Family::Contract | Family::Agreement))
+    {
         match judge_variants(backend.as_ref(), &check) {
             Ok(report) => println!("{}\n{report}", check.name),
             Err(failure) => failures.push(failure),
@@ -150,7 +153,9 @@ fn every_instruction_set_conforms(
 #[test]
 fn every_check_is_in_the_matrix() {
     let matrix = include_str!("conformance.rs");
-    for check in checks().iter().filter(|check| check.family != Family::Physics) {
+    for check in
+        checks().iter().filter(|check| matches!(check.family, Family::Contract | Family::Agreement))
+    {
         assert!(matrix.contains(&format!("\"{}\"", check.name)), "{} is not run", check.name);
     }
 }

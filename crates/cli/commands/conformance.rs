@@ -1,7 +1,7 @@
 //! `temblor conformance`: the matrix backend x variant x check, on the user's own machine.
 //!
-//! The rows are those of `tests/conformance.rs` and, if asked for, of `tests/physics.rs`; what is
-//! unsupported must be in the table of `temblor_conformance`, or it fails.
+//! The rows are those of `tests/conformance.rs` and, if asked for, of `tests/physics.rs` and
+//! `tests/arithmetic.rs`; what is unsupported must be in the table of `temblor_conformance`, or it fails.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -64,6 +64,8 @@ pub enum FamilyName {
     Agreement,
     /// Theory's numbers
     Physics,
+    /// Errors of reduced storage and of digits
+    Arithmetic,
 }
 
 impl FamilyName {
@@ -73,6 +75,7 @@ impl FamilyName {
                 Self::Contract => Family::Contract,
                 Self::Agreement => Family::Agreement,
                 Self::Physics => Family::Physics,
+                Self::Arithmetic => Family::Arithmetic,
             }
     }
 }
@@ -201,7 +204,7 @@ fn choose(args: &ConformanceArgs) -> Result<Vec<Check>, Failure> {
     if chosen.is_empty() {
         return Err(Failure::BadInput(format!(
             "no check of the families asked for has `{wanted}` in its name: leave out --check to see \
-             all names, or add --family contract,agreement,physics"
+             all names, or add --family contract,agreement,physics,arithmetic"
         )));
     }
     Ok(chosen)

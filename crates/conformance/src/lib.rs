@@ -1,11 +1,13 @@
 //! What every backend must show: checks, bounds and the table of what is unsupported.
 //!
-//! Three families. *Contract*: a plan does what `temblor-backend` says. *Agreement*: a plan computes
+//! Four families. *Contract*: a plan does what `temblor-backend` says. *Agreement*: a plan computes
 //! what `cpu-ref` computes, to a bound derived from the arithmetic. *Physics*: what it computes is
-//! what theory says; these test the oracle too. A check knows a backend only as `dyn Backend` and a
-//! variant by name, so a new backend inherits all of them.
+//! what theory says; these test the oracle too. *Arithmetic*: what reduced storage and digits err by. A
+//! check knows a backend only as `dyn Backend` and a variant by name, so a new backend inherits all of
+//! them.
 
 pub mod agreement;
+pub mod arithmetic;
 pub mod contract;
 mod orders;
 pub mod physics;
@@ -66,6 +68,8 @@ pub enum Family {
     Agreement,
     /// Theory's numbers.
     Physics,
+    /// Errors of reduced storage and of digits.
+    Arithmetic,
 }
 
 /// Why a check could not be carried through.
@@ -99,7 +103,8 @@ pub struct Check {
 /// All checks, contract first.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    [contract::checks(), agreement::checks(), physics::physics_checks()].concat()
+    [contract::checks(), agreement::checks(), physics::physics_checks(), arithmetic::checks()]
+        .concat()
 }
 
 /// What a check found, seen against the table of what is unsupported.

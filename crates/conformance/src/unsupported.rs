@@ -40,6 +40,7 @@ const PLANAR: &[&str] = &[
     "cpml_absorbs_in_2d",
     "minimods_layer_absorbs_in_2d",
     "cpml_stays_bounded_in_2d",
+    "the_laplacian_is_within_its_bound_in_2d",
 ];
 
 const fn only_3d(backend: &'static str, variant: &'static str, why: &'static str) -> Unsupported {
