@@ -26,7 +26,13 @@ fn errs_no_more_than_it_may(
         "the_laplacian_is_within_its_bound_in_2d",
         "the_laplacian_of_every_operator_is_within_its_bound",
         "each_axis_has_its_own_second_derivative",
-        "a_blob_in_a_corner_shows_nowhere_else"
+        "a_blob_in_a_corner_shows_nowhere_else",
+        "each_node_has_its_own_wave_speed",
+        "a_plane_wave_travels_at_the_velocity_of_its_quantised_operator",
+        "a_front_that_grows_into_silence_keeps_its_values",
+        "exponents_follow_data_built_to_break_them",
+        "a_peak_that_underflows_becomes_zero_and_never_nan",
+        "what_is_not_finite_is_found_and_never_silent"
     )]
     claim: &str,
 ) {

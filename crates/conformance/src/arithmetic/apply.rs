@@ -15,8 +15,8 @@ pub(super) const WAVE_SPEED: f64 = 2048.0;
 /// dt, s: c dt is 4 m.
 pub(super) const DT: f64 = 1.0 / 512.0;
 
-/// Largest wave speed that options name, m/s: 65535 units of 1/16 above the least.
-const RANGE: [f64; 2] = [WAVE_SPEED - 62.5, WAVE_SPEED - 62.5 + 65535.0 / 16.0];
+/// Least and largest wave speed that options name, m/s: 65535 units of 1/16.
+pub(super) const RANGE: [f64; 2] = [WAVE_SPEED - 62.5, WAVE_SPEED - 62.5 + 65535.0 / 16.0];
 
 /// A problem without boundaries.
 pub(super) fn problem(
@@ -46,15 +46,13 @@ pub(super) fn plan(
     Ok(plan)
 }
 
-/// p as a plan holds it, and L p as it computes it, 1/m^2 of p.
-pub(super) fn laplacian(
-    backend: &dyn Backend,
-    variant: &str,
-    problem: &WaveProblem,
+/// p as a plan holds it, and the p+ that a step from p and 2p leaves.
+pub(super) fn step(
+    plan: &mut dyn Propagator,
     p: &Array3<f64>,
 ) -> Result<[Array3<f64>; 2], CheckError> {
-    let whole = Region::whole(problem.grid.shape);
-    let mut plan = plan(backend, variant, problem)?;
+    let (x, y, z) = p.dim();
+    let whole = Region::whole([x, y, z]);
     plan.upload(Field::Pressure, whole, p.view().into())?;
     let mut held = Array3::<f64>::zeros(p.raw_dim());
     plan.download(Field::Pressure, whole, held.view_mut().into())?;
@@ -65,6 +63,18 @@ pub(super) fn laplacian(
     plan.advance(1)?;
     let mut next = Array3::<f64>::zeros(p.raw_dim());
     plan.download(Field::Pressure, whole, next.view_mut().into())?;
+    Ok([held, next])
+}
+
+/// p as a plan holds it, and L p as it computes it, 1/m^2 of p.
+pub(super) fn laplacian(
+    backend: &dyn Backend,
+    variant: &str,
+    problem: &WaveProblem,
+    p: &Array3<f64>,
+) -> Result<[Array3<f64>; 2], CheckError> {
+    let mut plan = plan(backend, variant, problem)?;
+    let [held, mut next] = step(plan.as_mut(), p)?;
     next /= (WAVE_SPEED * DT).powi(2);
     Ok([held, next])
 }

@@ -193,6 +193,100 @@ fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
+/// Most that one step errs by at any node, over the largest |p^n|, |p^(n-1)| and |p^(n+1)| of its tile and
+/// halo: the sum of magnitudes where [`Applied::bound`] has mean squares.
+pub(super) fn at_worst(problem: &WaveProblem, c2dt2: f64) -> f64 {
+    let weights = problem.operator.second_derivative();
+    let over_h2: f64 =
+        problem.grid.active_axes().map(|a| problem.grid.spacing[a.index()].powi(-2)).sum();
+    let reach = |weights: &[f64]| {
+        let arms: f64 = weights[1..].iter().map(|w| w.abs()).sum();
+        c2dt2 * over_h2 * (weights[0].abs() + 2.0 * arms)
+    };
+    let all = reach(&weights);
+    // p+ has terms of 2, 1 and `all` times the largest value, each rounded a few times.
+    let single = 4.0 * ROUNDING * (3.0 + all);
+    let error = match problem.arithmetic {
+        Arithmetic::Digits(digits) if digits.kind == DigitKind::Int8 => {
+            // 2^E is at most twice the largest value, and a little for digits below 128.
+            let step = 1.01 * (2.0 - 8.0 * f64::from(digits.wavefield)).exp2();
+            let quantised = QuantisedOperator::new(&problem.operator, digits.operator);
+            let quantised = quantised.expect("an operator that a plan was made for has integers");
+            let mut error = 0.5 * step * all + reach(&difference(&quantised.weights(), &weights));
+            for (a, b) in dropped(digits) {
+                let places = digits.operator + digits.wavefield - 2 - a - b;
+                let digit = quantised.digit(a);
+                let digit: Vec<_> = digit.iter().map(|d| f64::from(*d) * quantised.scale).collect();
+                error += 128.0 * step * 256.0_f64.powi(places.into()) * reach(&digit);
+            }
+            if digits.adaptive > 0 {
+                // Errors at a node are up to four times their mean square.
+                error += 4.0 * all * (-f64::from(digits.adaptive)).exp2();
+            }
+            error
+        }
+        Arithmetic::Digits(digits) => {
+            let left = |limbs: u8| (1.0 - 9.0 * f64::from(limbs)).exp2();
+            let lost: f64 = dropped(digits).into_iter().map(|(a, b)| left(a + b)).sum();
+            all * (2.0 * left(digits.operator) + left(digits.wavefield) + lost)
+                + 54.0 * ROUNDING * all
+        }
+        Arithmetic::Stored(storage) => {
+            // Rounded with a source in it, or before and after; the increment is up to twice p.
+            let half: f64 = match storage.wavefields {
+                WavefieldStorage::Int16 => -15.0,
+                WavefieldStorage::Int16Increment => -13.0,
+                WavefieldStorage::Bf16 => -8.0,
+                WavefieldStorage::Bf16Pair => -17.0,
+                WavefieldStorage::Fp16 | WavefieldStorage::Fp16Scaled => -11.0,
+                _ => -24.0,
+            };
+            2.0 * half.exp2()
+        }
+        _ => 0.0,
+    };
+    error + single
+}
+
+/// What a step adds to p of peak one.
+pub(super) struct Noise {
+    /// Independent from node to node, root mean square.
+    pub(super) white: f64,
+    /// Largest change of c^2 dt^2 times the symbol that the operator's own rounding makes, beyond what
+    /// its quantised weights say.
+    pub(super) operator: f64,
+}
+
+/// The noise of a step: [`at_worst`] with mean squares.
+pub(super) fn noise(problem: &WaveProblem, c2dt2: f64) -> Noise {
+    let worst = at_worst(problem, c2dt2);
+    // What is spread evenly over its bound has 1/sqrt(3) of it as root mean square.
+    let white = worst / 3.0_f64.sqrt();
+    let Arithmetic::Digits(digits) = problem.arithmetic else {
+        return Noise { white, operator: 0.0 };
+    };
+    let over_h2: f64 =
+        problem.grid.active_axes().map(|a| problem.grid.spacing[a.index()].powi(-2)).sum();
+    let reach = |weights: &[f64]| {
+        c2dt2
+            * over_h2
+            * (weights[0].abs() + 2.0 * weights[1..].iter().map(|w| w.abs()).sum::<f64>())
+    };
+    let weights = problem.operator.second_derivative();
+    let operator = match digits.kind {
+        DigitKind::Bf16 => reach(&weights) * 2.0 * (1.0 - 9.0 * f64::from(digits.operator)).exp2(),
+        DigitKind::Int8 => {
+            let quantised = QuantisedOperator::new(&problem.operator, digits.operator);
+            let quantised = quantised.expect("an operator that a plan was made for has integers");
+            reach(&difference(&quantised.weights(), &weights))
+        }
+    };
+    let white = (worst - operator) / 3.0_f64.sqrt();
+    // Quantised weights are known; what limbs leave is not.
+    let operator = if digits.kind == DigitKind::Bf16 { operator } else { 0.0 };
+    Noise { white, operator }
+}
+
 /// Pairs of digits whose products are left out.
 fn dropped(digits: Digits) -> Vec<(u8, u8)> {
     let kept: Vec<_> = digits.pairs().collect();

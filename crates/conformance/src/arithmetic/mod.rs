@@ -5,16 +5,20 @@
 //! loops in f64, by symbols or by theory; bounds of a single application are in `bounds.rs`.
 
 mod apply;
+mod beside;
 mod bounds;
 mod exact;
+mod exponents;
 #[cfg(test)]
 mod fakes;
 mod fields;
 mod laplacian;
 mod offer;
 mod probes;
+mod speed;
 mod storage;
 mod support;
+mod velocity;
 
 pub use laplacian::{Found, errors};
 pub use offer::{Kind, OFFERS, Offers, catalogue, offered};
@@ -24,7 +28,7 @@ use crate::{Check, Family, Run};
 /// The family's checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    let rows: [(&'static str, &'static str, Run); 8] = [
+    let rows: [(&'static str, &'static str, Run); 14] = [
         (
             "arithmetics_are_offered_as_the_table_says",
             "variants, footprint and propagator, for every arithmetic of the catalogue",
@@ -64,6 +68,36 @@ pub fn checks() -> Vec<Check> {
             "a_blob_in_a_corner_shows_nowhere_else",
             "a few nodes of one tile in each corner of the grid and of tiles inside it",
             probes::blobs,
+        ),
+        (
+            "each_node_has_its_own_wave_speed",
+            "random wave speeds with both ends of the range; speeds beyond it are refused",
+            speed::own,
+        ),
+        (
+            "a_plane_wave_travels_at_the_velocity_of_its_quantised_operator",
+            "100 steps of waves that stand between walls, against the symbol, six operators",
+            velocity::plane_waves,
+        ),
+        (
+            "a_front_that_grows_into_silence_keeps_its_values",
+            "a source that grows 2^12 in three steps at corners of tiles, each step beside the oracle",
+            exponents::front,
+        ),
+        (
+            "exponents_follow_data_built_to_break_them",
+            "spikes, tiny waves, silence, a loud corner and older states between steps",
+            exponents::broken,
+        ),
+        (
+            "a_peak_that_underflows_becomes_zero_and_never_nan",
+            "waves of 2^-100 to 2^-160",
+            exponents::underflow,
+        ),
+        (
+            "what_is_not_finite_is_found_and_never_silent",
+            "NaN and infinities uploaded at one node, health and downloads over seven steps",
+            exponents::not_finite,
         ),
     ];
     rows.into_iter()

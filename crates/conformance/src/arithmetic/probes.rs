@@ -2,8 +2,9 @@
 
 use ndarray::Array3;
 use temblor_backend::Backend;
-use temblor_physics::{Arithmetic, Axis, Operator, WaveProblem};
+use temblor_physics::{Axis, Operator, WaveProblem};
 
+use super::bounds::at_worst;
 use super::exact::{inner, laplacian, peak, second_derivative};
 use super::{apply, offer};
 use crate::orders::Orders;
@@ -36,26 +37,22 @@ pub(super) fn axes(backend: &dyn Backend, variant: &str) -> Outcomes {
             let kept = |field: &Array3<f64>| -> Vec<f64> {
                 field.indexed_iter().filter(|(n, _)| of(*n)).map(|(_, v)| *v).collect()
             };
-            let off = peak(&kept(&(&got - &wanted))) / peak(&kept(&wanted));
+            let largest = peak(&kept(&wanted));
+            let off = peak(&kept(&(&got - &wanted))) / largest;
             let what =
                 format!("{arithmetic}, variation along {}: off its second derivative", axis.name());
-            outcomes.push(Outcome::new(what, off, crude(arithmetic)));
+            outcomes.push(Outcome::new(what, off, most(&problem, &held, largest)));
         }
     }
     Ok(outcomes)
 }
 
-/// Where it is enough to tell right from wrong: what the coarsest digits or storage err by at a
-/// node, over the largest second derivative. 8 bits of one digit, over three axes and 9 weights whose
-/// magnitudes sum to 6.5 against a second derivative of 1.0 in the same unit: 6.5 2^-7 and as much again
-/// for the operator. Others by their bits.
-fn crude(arithmetic: Arithmetic) -> f64 {
-    match arithmetic {
-        Arithmetic::Digits(d) if d.operator.min(d.wavefield) == 1 || d.trim > 1 => 0.3,
-        Arithmetic::Digits(d) if d.wavefield == 2 || d.trim > 0 => 3e-3,
-        Arithmetic::Stored(_) => 3e-2,
-        _ => 1e-4,
-    }
+/// Most that L p may err by at a node, over the largest |L p|. A step's own bound holds for p+.
+fn most(problem: &WaveProblem, p: &Array3<f64>, wanted: f64) -> f64 {
+    let c2dt2 = (apply::WAVE_SPEED * apply::DT).powi(2);
+    // p- = 2p is the largest value of the three.
+    let largest = (2.0 * peak(p)).max(c2dt2 * wanted);
+    at_worst(problem, c2dt2) * largest / (c2dt2 * wanted)
 }
 
 /// A few nodes at one corner; the rest of the grid is at rest, but for the taps that reach it.
@@ -79,7 +76,7 @@ pub(super) fn blobs(backend: &dyn Backend, variant: &str) -> Outcomes {
         if !orders.take(backend, &problem)? {
             continue;
         }
-        let (mut elsewhere, mut off) = (Vec::new(), Vec::new());
+        let (mut elsewhere, mut off, mut bound) = (Vec::new(), Vec::new(), f64::INFINITY);
         for (number, corner) in corners.into_iter().enumerate() {
             let mut given = Array3::zeros(shape);
             for (n, value) in [0.75, -0.5, 0.25].into_iter().enumerate() {
@@ -93,10 +90,11 @@ pub(super) fn blobs(backend: &dyn Backend, variant: &str) -> Outcomes {
             let silent = got.iter().zip(&wanted).filter(|(_, w)| **w == 0.0);
             elsewhere.extend(silent.map(|(g, _)| *g));
             off.push(peak(&(&got - &wanted)) / peak(&wanted));
+            bound = bound.min(most(&problem, &held, peak(&wanted)));
         }
         let what = |kind: &str| format!("{arithmetic}: {kind}");
         outcomes.push(Outcome::new(what("L p beyond all taps"), peak(&elsewhere), 0.0));
-        outcomes.push(Outcome::new(what("off at the worst node"), peak(&off), crude(arithmetic)));
+        outcomes.push(Outcome::new(what("off at the worst node"), peak(&off), bound));
     }
     outcomes.extend(orders.law());
     Ok(outcomes)

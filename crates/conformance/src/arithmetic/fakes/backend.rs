@@ -11,7 +11,8 @@ use temblor_backend::{
 use temblor_cpu::ReferenceBackend;
 use temblor_physics::{Arithmetic, SpeedStorage, WaveProblem, WavefieldStorage};
 
-use super::{Fault, digits, stored};
+use super::digits::Engine;
+use super::{Fault, stored};
 
 /// A backend of one arithmetic.
 pub(in crate::arithmetic) struct Fake {
@@ -108,6 +109,7 @@ impl Backend for Fake {
             speeds,
             wave_speed: Array3::zeros(shape),
             increment: Array3::zeros(shape),
+            engine: Engine::new(problem, self.fault),
         }))
     }
 }
@@ -121,6 +123,7 @@ struct Plan {
     wave_speed: Array3<f64>,
     /// p^n - p^(n-1) as stored, where that is what is stored.
     increment: Array3<f64>,
+    engine: Option<Engine>,
 }
 
 impl Plan {
@@ -165,11 +168,14 @@ impl Plan {
 
     fn one_step(&mut self) -> Result<()> {
         let before = self.get(Field::Pressure)?;
-        let mut added = digits::difference(&self.problem, &before, self.fault);
-        let dt = self.problem.dt;
-        added.zip_mut_with(&self.wave_speed, |l, c| *l *= (c * dt).powi(2));
         self.inner.advance(1)?;
-        let next = self.get(Field::Pressure)? + added;
+        let mut next = self.get(Field::Pressure)?;
+        if let Some(engine) = &mut self.engine {
+            let mut added = engine.difference(&before);
+            let dt = self.problem.dt;
+            added.zip_mut_with(&self.wave_speed, |l, c| *l *= (c * dt).powi(2));
+            next += &added;
+        }
         let (storage, fault) = (self.storage(), self.fault);
         let old = Some(&before);
         if storage == WavefieldStorage::Int16Increment {
@@ -190,13 +196,20 @@ impl Propagator for Plan {
     fn upload(&mut self, field: Field, region: Region, host: HostView<'_>) -> Result<()> {
         if field == Field::WaveSpeed {
             let HostView::F64(view) = host else { panic!("checks upload f64 to fakes") };
+            let Some(wanted) = stored::within(&view.to_owned(), self.speeds) else {
+                let (what, remedy) = ("a wave speed beyond the range".into(), "widen it".into());
+                return Err(Error::Invalid { what, remedy });
+            };
             assert_eq!(region, self.whole());
-            let speed = stored::round_speed(&view.to_owned(), self.speeds, self.fault);
+            let speed = stored::round_speed(&wanted, self.speeds, self.fault);
             self.set(field, &speed)?;
             self.wave_speed = speed;
             return Ok(());
         }
         self.inner.upload(field, region, host)?;
+        if let Some(engine) = &mut self.engine {
+            engine.forget();
+        }
         self.rest()
     }
 

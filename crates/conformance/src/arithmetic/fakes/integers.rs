@@ -13,7 +13,8 @@ impl Integers {
     pub(super) fn of(weights: &[f64], digits: u8) -> Self {
         const TRIED: i64 = 8192;
         let most = 127 * (256_i64.pow(u32::from(digits)) - 1) / 255;
-        let even = most - most % 2;
+        // A centre of -128 in the last digit is one more than a positive weight may be.
+        let even = most + 1 - (most + 1) % 2;
         let tried = (0..TRIED).map(|n| even - 2 * n).take_while(|n| 2 * n > most);
         let all = tried.map(|centre| Self::with_centre(weights, centre, digits));
         let error = |one: &Self| -> f64 {

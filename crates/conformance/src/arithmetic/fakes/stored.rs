@@ -41,7 +41,8 @@ pub(super) fn round(
         let whole =
             if fault == Some(Fault::Truncates) { count.trunc() } else { count.round_ties_even() };
         let rounded = whole * 2.0 * *step;
-        let silent = *value == 0.0 || (tiled && rounded.abs() < SILENCE);
+        let silent =
+            value.abs() < f64::from(f32::MIN_POSITIVE) || (tiled && rounded.abs() < SILENCE);
         *step = if silent { 0.0 } else { rounded };
         if fault == Some(Fault::SilencesNan) && step.is_nan() {
             *step = 0.0;
@@ -63,4 +64,10 @@ pub(super) fn round_speed(
         let whole = if fault == Some(Fault::CutsSpeed) { count.floor() } else { count.round() };
         least + whole * unit
     })
+}
+
+/// Wave speeds, if all lie in the range.
+pub(super) fn within(speed: &Array3<f64>, range: Option<[f64; 2]>) -> Option<Array3<f64>> {
+    let fits = |c: &f64| range.is_none_or(|[least, largest]| (least..=largest).contains(c));
+    speed.iter().all(fits).then(|| speed.clone())
 }
