@@ -52,6 +52,11 @@ __device__ __forceinline__ float of_half(uint32_t code) {
 }
 
 struct StoredF32 {
+  // The same, given the element of its exponent.
+  static __device__ __forceinline__ float tap(const void* values, const void*, int64_t at,
+                                                int64_t) {
+    return decode(values, nullptr, at);
+  }
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return static_cast<const float*>(values)[at];
   }
@@ -62,6 +67,11 @@ struct StoredF32 {
 };
 
 struct StoredBf16 {
+  // The same, given the element of its exponent.
+  static __device__ __forceinline__ float tap(const void* values, const void*, int64_t at,
+                                                int64_t) {
+    return decode(values, nullptr, at);
+  }
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return of_bf16(static_cast<const uint16_t*>(values)[at]);
   }
@@ -73,6 +83,11 @@ struct StoredBf16 {
 };
 
 struct StoredFp16 {
+  // The same, given the element of its exponent.
+  static __device__ __forceinline__ float tap(const void* values, const void*, int64_t at,
+                                                int64_t) {
+    return decode(values, nullptr, at);
+  }
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return of_half(static_cast<const uint16_t*>(values)[at]);
   }
@@ -87,6 +102,11 @@ struct StoredFp16 {
 struct StoredBf16Pair {
   static __device__ __forceinline__ float value_of(uint32_t code) {
     return add(of_bf16(code >> 16), of_bf16(code & 0xffffu));
+  }
+  // The same, given the element of its exponent.
+  static __device__ __forceinline__ float tap(const void* values, const void*, int64_t at,
+                                                int64_t) {
+    return decode(values, nullptr, at);
   }
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return value_of(static_cast<const uint32_t*>(values)[at]);
@@ -112,11 +132,19 @@ struct StoredInt16 {
     // A field at rest has e = -127, where 2^e is taken as zero, of either sign.
     return add(mul(mul(float(int(code) - 32768), power(-15)), power(e)), 0.0f);
   }
-  static __device__ __forceinline__ float decode(const void* values, const void* exponents, int64_t at) {
+  // From 2^119 on infinite, as in the tuned kernels; so is what is not finite.
+  static __device__ __forceinline__ float tap(const void* values, const void* exponents,
+                                                int64_t at, int64_t tile) {
+    const Unit unit = unit_of(static_cast<const int8_t*>(exponents)[tile]);
+    return fma_rn(raised_low(static_cast<const uint16_t*>(values)[at]), unit.scale, unit.offset);
+  }
+  static __device__ __forceinline__ float decode(const void* values, const void* exponents,
+                                                   int64_t at) {
     return value_of(static_cast<const uint16_t*>(values)[at],
                     static_cast<const int8_t*>(exponents)[at >> 5]);
   }
-  static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at, float value) {
+  static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at,
+                                                   float value) {
     const int e = tile_exponent(value, 0x100u);
     const float inverse = e == -120 || e == 127 ? 0.0f : power(-e);
     // A value that is not finite leaves no code.
@@ -132,11 +160,18 @@ struct StoredFp16Scaled {
     if (e == 127) return __uint_as_float(0x7fc00000u);
     return mul(mul(of_half(code), power(-15)), power(e));
   }
-  static __device__ __forceinline__ float decode(const void* values, const void* exponents, int64_t at) {
+  static __device__ __forceinline__ float tap(const void* values, const void* exponents,
+                                                int64_t at, int64_t tile) {
+    return value_of(static_cast<const uint16_t*>(values)[at],
+                    static_cast<const int8_t*>(exponents)[tile]);
+  }
+  static __device__ __forceinline__ float decode(const void* values, const void* exponents,
+                                                   int64_t at) {
     return value_of(static_cast<const uint16_t*>(values)[at],
                     static_cast<const int8_t*>(exponents)[at >> 5]);
   }
-  static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at, float value) {
+  static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at,
+                                                   float value) {
     const int e = tile_exponent(value, 0x1000u);
     const float inverse = e == -120 || e == 127 ? 0.0f : power(-e);
     const uint32_t code = e == 127 ? 0u : half_of(mul(mul(value, inverse), power(15)));

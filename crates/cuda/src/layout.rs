@@ -131,7 +131,8 @@ impl Layout {
         Self {
             nodes,
             halo: [radius, halo_y, LINE],
-            pitch: LINE + nodes[2].next_multiple_of(LINE),
+            // Two bytes an element: twice as many on a cache line.
+            pitch: (LINE + nodes[2].next_multiple_of(LINE)).next_multiple_of(2 * LINE),
             rows: nodes[1] + 2 * halo_y,
             planes: nodes[0] + 2 * radius,
             interior,

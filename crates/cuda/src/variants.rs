@@ -159,9 +159,13 @@ fn stored_list(
     use WavefieldStorage::{Int16, Int16Increment};
     let (radius, bytes) = (problem.operator.radius(), problem.arithmetic.bytes_per_point());
     let mut variants = Vec::new();
+    // Places in a plane are offsets of 32 bits, in bytes.
+    let [_, ny, nz] = problem.grid.shape;
+    let short = (ny + 128).saturating_mul(nz + 512) < 1 << 30;
     let tuned = limits.capability >= 90
         && TUNED_RADII.contains(&radius)
         && problem.grid.active(Axis::Y)
+        && short
         && matches!(storage.wavefields, Int16 | Int16Increment)
         && limits.shared >= stored::most_shared(storage, radius);
     if tuned {

@@ -16,6 +16,7 @@ use stored::{
     one_step_is_within_the_codecs_bound, runs_are_the_same_bits_however_made,
     uploads_are_rounded_as_defined,
 };
+use temblor_backend::{Backend, PlanOptions};
 use temblor_cuda::CudaBackend;
 use temblor_physics::WavefieldStorage;
 
@@ -107,6 +108,28 @@ fn stored_runs_are_the_same_bits_on_a_card() {
 fn stored_uploads_are_rounded_as_defined_on_a_card() {
     uploads_are_rounded_as_defined(&card());
     bad_values_are_found_or_refused(&card());
+}
+
+/// As for single precision in `card.rs`: an allocation takes whole pages of 2 MiB.
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn a_stored_plan_takes_the_memory_of_its_footprint() {
+    let backend = card();
+    for name in ["int16+u16", "int16-increment", "bf16x2+u16"] {
+        let boundaries = temblor_physics::Boundaries::uniform(cases::cpml(20));
+        let problem = stored::stored([200, 210, 320], 8, boundaries, name);
+        let options = PlanOptions::new(1000, 50).speeds(1500.0, 3000.0);
+        // Modules are loaded and the driver's own pools filled by a first plan.
+        drop(backend.propagator(&problem, &options).expect("a plan"));
+        let footprint = backend.footprint(&problem, &options).expect("a footprint");
+        let before = backend.free_memory().expect("free memory");
+        let plan = backend.propagator(&problem, &options).expect("a plan");
+        let taken = before - backend.free_memory().expect("free memory");
+        drop(plan);
+        let (total, items) = (footprint.total(), footprint.items.len() as u64);
+        let slack = total / 50 + items * (2 << 20);
+        assert!(taken.abs_diff(total) <= slack, "{name}: {taken} taken, {footprint:?}");
+    }
 }
 
 /// Traces of 2,000 steps near the CFL limit in a layered model against single precision with unrounded

@@ -240,7 +240,7 @@ void general(const TemblorStep& s, const TemblorStored& m, int, int) {
   for (int b = 0; b < 2; ++b) {
     boxes.first_block[b] = blocks;
     const int tiles = (boxes.end[b][2] - boxes.begin[b][2] + 31) / 32;
-    blocks += (s.nodes[0] * s.nodes[1] * tiles + 7) / 8;
+    blocks += ((s.nodes[0] + MARCH - 1) / MARCH * s.nodes[1] * tiles + 7) / 8;
   }
   boxes.first_block[2] = blocks;
   on_cpu::launch(unsigned(blocks), 256, [&] { acoustic_iso_stored_plain_int16(s, boxes, m); });
