@@ -269,7 +269,8 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
       exponents_of(value, all, mine);
 #pragma unroll
       for (int row = 0; row < ROWS; ++row) {
-        raised[row] = raise4(value[row], inverse_of(all[row]));
+        const uint32_t noise = noise_word(uint32_t(m.seed), i0 + given_plane, j + row, k);
+        raised[row] = raise4(m, value[row], inverse_of(all[row]), noise);
         if (given[row])
           *reinterpret_cast<uint2*>(place(before_plane, 2 * (at + row * to_next))) =
               codes4(raised[row]);

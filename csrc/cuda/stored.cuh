@@ -1,5 +1,5 @@
 // How wavefields rest in memory, one type per storage: decoding a node, and encoding the 32 nodes of a
-// tile, one per lane of a warp. Rounding is to nearest even everywhere.
+// tile, one per lane of a warp. Rounding is to nearest even; integers take noise (int16.cuh).
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
 #include "int16.cuh"
@@ -60,7 +60,8 @@ struct StoredF32 {
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return static_cast<const float*>(values)[at];
   }
-  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value) {
+  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
+                                                 float = 0.0f) {
     static_cast<float*>(values)[at] = value;
     return value;
   }
@@ -75,7 +76,8 @@ struct StoredBf16 {
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return of_bf16(static_cast<const uint16_t*>(values)[at]);
   }
-  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value) {
+  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
+                                                 float = 0.0f) {
     const uint32_t code = bf16_of(value);
     static_cast<uint16_t*>(values)[at] = uint16_t(code);
     return of_bf16(code);
@@ -91,7 +93,8 @@ struct StoredFp16 {
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return of_half(static_cast<const uint16_t*>(values)[at]);
   }
-  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value) {
+  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
+                                                 float = 0.0f) {
     const uint32_t code = half_of(value);
     static_cast<uint16_t*>(values)[at] = uint16_t(code);
     return of_half(code);
@@ -111,7 +114,8 @@ struct StoredBf16Pair {
   static __device__ __forceinline__ float decode(const void* values, const void*, int64_t at) {
     return value_of(static_cast<const uint32_t*>(values)[at]);
   }
-  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value) {
+  static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
+                                                 float = 0.0f) {
     const uint32_t high = bf16_of(value), code = high << 16 | bf16_of(sub(value, of_bf16(high)));
     static_cast<uint32_t*>(values)[at] = code;
     return value_of(code);
@@ -144,11 +148,11 @@ struct StoredInt16 {
                     static_cast<const int8_t*>(exponents)[at >> 5]);
   }
   static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at,
-                                                   float value) {
+                                                 float value, float noise = 0.0f) {
     const int e = tile_exponent(value, 0x100u);
     const float inverse = e == -120 || e == 127 ? 0.0f : power(-e);
     // A value that is not finite leaves no code.
-    const uint32_t code = e == 127 ? 0x8000u : __float_as_uint(fma_rn(value, inverse, 385.0f));
+    const uint32_t code = e == 127 ? 0x8000u : __float_as_uint(raised(value, inverse, noise));
     static_cast<uint16_t*>(values)[at] = uint16_t(code);
     if ((at & 31) == 0) static_cast<int8_t*>(exponents)[at >> 5] = int8_t(e);
     return value_of(code & 0xffffu, e);
@@ -171,7 +175,7 @@ struct StoredFp16Scaled {
                     static_cast<const int8_t*>(exponents)[at >> 5]);
   }
   static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at,
-                                                   float value) {
+                                                 float value, float = 0.0f) {
     const int e = tile_exponent(value, 0x1000u);
     const float inverse = e == -120 || e == 127 ? 0.0f : power(-e);
     const uint32_t code = e == 127 ? 0u : half_of(mul(mul(value, inverse), power(15)));

@@ -66,8 +66,11 @@ pub(crate) fn known(variant: &str, arithmetic: Arithmetic, queueing: Queueing) -
     }
     let about = "1: layers and recording run beside the interior; 0: after and before it";
     all.push(parameter("branches", about, &[0, 1], u32::from(queueing.branches)));
-    let about = "steps that are captured and launched as one graph; 0: each kernel by itself";
-    all.push(parameter("steps_per_graph", about, &[0, 8, 32, 64], queueing.steps_per_graph));
+    // A step of reduced storage rounds by noise of its own, which a graph would repeat.
+    if !stored::NAMES.contains(&variant) {
+        let about = "steps that are captured and launched as one graph; 0: each kernel by itself";
+        all.push(parameter("steps_per_graph", about, &[0, 8, 32, 64], queueing.steps_per_graph));
+    }
     all
 }
 
@@ -89,7 +92,7 @@ pub(crate) fn choose(
         tile: of("tile", 0),
         planes: of("planes", FARTHEST),
         queueing: Queueing {
-            steps_per_graph: values["steps_per_graph"],
+            steps_per_graph: values.get("steps_per_graph").copied().unwrap_or(0),
             branches: values["branches"] == 1,
         },
     })
@@ -109,6 +112,10 @@ mod tests {
         for variant in NAMES.into_iter().chain(stored::NAMES) {
             let queueing = Queueing::default();
             let plain = choose(variant, F32, &PlanOptions::new(0, 0), queueing).unwrap();
+            // No graph where every step rounds by noise of its own.
+            let steps_per_graph =
+                if stored::NAMES.contains(&variant) { 0 } else { queueing.steps_per_graph };
+            let queueing = Queueing { steps_per_graph, ..queueing };
             assert_eq!(plain, Choices { width: 0, tile: 0, planes: 400, queueing });
             for parameter in known(variant, F32, queueing) {
                 assert!(parameter.values.is_sorted() && parameter.values.len() > 1);

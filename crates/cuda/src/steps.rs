@@ -153,10 +153,10 @@ impl CudaPlan {
         self.record(&stream, 0, n)?;
         self.mark(Kind::Receivers)?;
         if beside {
-            self.step_layers(&stream)?;
+            self.step_layers(&stream, n)?;
         }
         match &self.stored {
-            Some(stored) => stored.step_interior(&self.stream, &self.kernels, &self.fields)?,
+            Some(stored) => stored.step_interior(&self.stream, &self.kernels, &self.fields, n)?,
             None => self.interior.step(&self.stream, &self.kernels, &self.fields)?,
         }
         self.mark(Kind::Interior)?;
@@ -164,7 +164,7 @@ impl CudaPlan {
             self.join.record(&self.side).map_err(failed("cuEventRecord"))?;
             self.stream.wait(&self.join).map_err(failed("cuStreamWaitEvent"))?;
         } else {
-            self.step_layers(&stream)?;
+            self.step_layers(&stream, n)?;
             self.mark(Kind::Layers)?;
         }
         match (&self.sources, &self.stored) {
@@ -186,10 +186,10 @@ impl CudaPlan {
         self.mark(Kind::Interior)
     }
 
-    /// Queues one step of the layers.
-    fn step_layers(&mut self, stream: &CudaStream) -> Result<()> {
+    /// Queues step `n` of the layers.
+    fn step_layers(&mut self, stream: &CudaStream, n: u64) -> Result<()> {
         if let Some(stored) = &self.stored {
-            return stored.step_layers(stream, &self.kernels, &self.fields, &mut self.layers);
+            return stored.step_layers(stream, &self.kernels, &self.fields, &mut self.layers, n);
         }
         self.layers.step(stream, &self.kernels, &self.whole, &self.fields.step(0, 1, 1))
     }

@@ -81,6 +81,11 @@ const fn has_exponents(wavefields: WavefieldStorage) -> bool {
     matches!(wavefields, W::Int16 | W::Int16Increment | W::Fp16Scaled)
 }
 
+/// Whether values are integers under an exponent, which are rounded stochastically.
+const fn int16(wavefields: WavefieldStorage) -> bool {
+    matches!(wavefields, WavefieldStorage::Int16 | WavefieldStorage::Int16Increment)
+}
+
 const fn is_increment(wavefields: WavefieldStorage) -> bool {
     matches!(wavefields, WavefieldStorage::Int16Increment)
 }
@@ -198,6 +203,11 @@ impl Stored {
         if let Some(coded) = &coded {
             [fixed.least, fixed.slope] = coded.moved(problem.dt).map(single);
         }
+        if int16(storage.wavefields) {
+            // A byte of noise over 128 codes, and half of its range less half a byte.
+            fixed.noise_unit = 0.5_f32.powi(16);
+            fixed.noise_offset = (1.0 / 512.0 - 128.5) * 0.5_f32.powi(15);
+        }
         mirror(problem, &mut fixed);
         let part = layout.interior;
         let (_, boxes_of_layers, _, _) = layers.arguments();
@@ -267,14 +277,20 @@ impl Stored {
         all
     }
 
-    /// Queues a step of the interior.
+    /// The same for kernels that make step `n`, which round by noise of their own.
+    fn stepping(&self, fields: &Fields, n: u64) -> TemblorStored {
+        TemblorStored { seed: seed(n).cast_signed(), ..self.arguments(fields) }
+    }
+
+    /// Queues the interior of step `n`.
     pub(crate) fn step_interior(
         &self,
         stream: &CudaStream,
         kernels: &Kernels,
         fields: &Fields,
+        n: u64,
     ) -> Result<()> {
-        let arguments = self.arguments(fields);
+        let arguments = self.stepping(fields, n);
         match &self.wide {
             _ if self.empty => Ok(()),
             Some(wide) => wide.step(stream, kernels, &self.interior, &arguments),
@@ -285,13 +301,14 @@ impl Stored {
         }
     }
 
-    /// Queues a step of the layers and of what lies along walls.
+    /// Queues step `n` of the layers and of what lies along walls.
     pub(crate) fn step_layers(
         &self,
         stream: &CudaStream,
         kernels: &Kernels,
         fields: &Fields,
         layers: &mut Layers,
+        n: u64,
     ) -> Result<()> {
         if self.layer_boxes.count == 0 {
             return Ok(());
@@ -302,7 +319,7 @@ impl Stored {
             Kind::Cpml => Layer::Cpml(cpml),
             Kind::Minimod => Layer::Minimod(minimod),
         };
-        let (arguments, boxes) = (self.arguments(fields), &self.layer_boxes);
+        let (arguments, boxes) = (self.stepping(fields, n), &self.layer_boxes);
         kernels.stored_boxes(stream, self.suffix, &self.whole, boxes, layer, &arguments)?;
         if kind == Kind::Cpml {
             layers.turn();
@@ -366,6 +383,15 @@ impl Stored {
         let arguments = self.arguments(fields);
         kernels.stored_health(stream, self.suffix, &self.whole, &arguments, results)
     }
+}
+
+/// What the noise of a step is hashed from: bits that depend on all bits of its number.
+#[expect(clippy::cast_possible_truncation, reason = "the halves are taken apart")]
+const fn seed(n: u64) -> u32 {
+    let word = (n as u32) ^ ((n >> 32) as u32).wrapping_mul(0x9e37_79b1);
+    let word = (word ^ (word >> 16)).wrapping_mul(0x85eb_ca6b);
+    let word = (word ^ (word >> 13)).wrapping_mul(0xc2b2_ae35);
+    word ^ (word >> 16)
 }
 
 fn slabs_of(part: &NodeBox) -> Vec<(usize, NodeBox)> {

@@ -19,6 +19,9 @@ void check(bool good, const char* what, double figure = 0.0) {
   if (++failures < 20) printf("wrong: %s (%g)\n", what, figure);
 }
 
+// Whether steps round by noise, and not to nearest.
+bool noisy = false;
+
 std::mt19937 generator(7);
 double uniform(double low, double high) {
   return low + (high - low) * (generator() >> 8) / 16777216.0;
@@ -81,6 +84,11 @@ TemblorStored stored_of(const Grid& g, Wave& p, Wave& before, Wave& next) {
   m.before = before.node(), m.before_exponents = before.exponent();
   m.next = next.node(), m.next_exponents = next.exponent();
   m.radius = g.radius;
+  if (noisy) {
+    m.seed = int32_t(generator());
+    m.noise_unit = float(std::exp2(-16.0));
+    m.noise_offset = float((1.0 / 512.0 - 128.5) * std::exp2(-15.0));
+  }
   for (auto& axis : m.image) for (auto& image : axis) image = -1;
   return m;
 }
@@ -161,7 +169,8 @@ void one_step(Grid g, const char* what, bool coded, bool increment, int tz, int 
   Wave old_before = before;
   kernel(s, m, tz, most_planes);
   Wave& result = increment ? next : before;
-  double worst = 0.0;
+  double worst = 0.0, sum = 0.0;
+  int64_t count = 0;
   for (int i = 0; i < g.n[0]; ++i)
     for (int j = 0; j < g.n[1]; ++j)
       for (int k = 0; k < g.n[2]; ++k) {
@@ -179,23 +188,31 @@ void one_step(Grid g, const char* what, bool coded, bool increment, int tz, int 
         // Sums of 27 terms, each rounded, and a speed from a rounded map.
         const double rounding = (40.0 * v * size + 6.0 * std::fabs(p.value(at)) +
                                  4.0 * std::fabs(old_before.value(at))) * std::exp2(-24.0);
-        const double half = std::exp2(-16.0);
-        double expected, bound = rounding;
+        // Noise moves a value by up to half a code before it is rounded.
+        const double half = std::exp2(-16.0), moved = noisy ? 2.0 * half : half;
+        double expected, bound = rounding, most = half;
         if (increment) {
           const double d = old_before.value(at) + v * lap;
           const double unit = std::exp2(double(before.exponent()[at / 32]));
-          check(std::fabs(before.value(at) - d) <= rounding + half * unit, "an increment", d);
+          check(std::fabs(before.value(at) - d) <= rounding + moved * unit, "an increment", d);
+          if (unit > 0.0) sum += (before.value(at) - d) / unit / half, ++count;
           // p+ is p and the increment as stored.
           expected = p.value(at) + before.value(at);
           bound = std::fabs(expected) * std::exp2(-24.0);
         } else {
           expected = 2.0 * p.value(at) - old_before.value(at) + v * lap;
+          most = moved;
         }
         const int e = result.exponent()[at / 32];
         const double error = std::fabs(result.value(at) - expected);
-        check(error <= bound + half * std::exp2(double(e)), "a value after a step", error);
+        check(error <= bound + most * std::exp2(double(e)), "a value after a step", error);
+        if (!increment && e > -120)
+          sum += (result.value(at) - expected) / std::exp2(double(e)) / half, ++count;
         worst = std::max(worst, error / std::exp2(double(e)) / half);
       }
+  // Errors of a code are uniform, or triangular with noise: a mean beyond five of its deviations.
+  const double mean = sum / double(count), deviation = std::sqrt((noisy ? 2.0 : 1.0) / 3.0);
+  check(std::fabs(mean) <= 5.0 * deviation / std::sqrt(double(count)), "a bias", mean);
   // No tile keeps more room than its largest value needs.
   for (int i = 0; i < g.n[0]; ++i)
     for (int j = 0; j < g.n[1]; ++j)
@@ -250,8 +267,9 @@ void general(const TemblorStep& s, const TemblorStored& m, int, int) {
 
 int main() {
   flush_denormals();
-  for (bool backwards : {false, true}) {
-    on_cpu::machine().backwards = backwards;
+  for (int turn = 0; turn < 3; ++turn) {
+    on_cpu::machine().backwards = turn == 1;
+    noisy = turn == 2;
     one_step({{7, 9, 65}, 4}, "general", true, false, 0, 0, general);
     one_step({{5, 11, 70}, 2}, "general, increment", false, true, 0, 0, general);
     // More than a tile along y and z, marches of two lengths.
