@@ -180,23 +180,41 @@ unsafe fn outputs<V: Vector, const A: usize, const W: usize, const S: usize>(
                 }
             }
         }
-        sums.map(|s| {
-            // As `plain::join`.
-            let times = |factor: f32, v| V::mul(V::splat_float(factor), v);
-            match diagonals {
-                1 => V::float(s[0]),
-                2 => V::float(V::join(s[0], s[1])),
-                3 => V::add(times(256.0, V::float(V::join(s[0], s[1]))), V::float(s[2])),
-                4 => V::add(
-                    times(65536.0, V::float(V::join(s[0], s[1]))),
-                    V::float(V::join(s[2], s[3])),
-                ),
-                _ => {
-                    let low = V::add(times(256.0, V::float(V::join(s[2], s[3]))), V::float(s[4]));
-                    V::add(times(16_777_216.0, V::float(V::join(s[0], s[1]))), low)
-                }
+        // No closure may hold an intrinsic: it would not be inlined where the instruction set is known.
+        let mut joined = [V::splat_float(0.0); S];
+        for n in 0..S {
+            joined[n] = join::<V>(diagonals, &sums[n]);
+        }
+        joined
+    }
+}
+
+/// As [`super::plain::join`].
+///
+/// # Safety
+/// The processor has V.
+#[inline(always)]
+unsafe fn join<V: Vector>(diagonals: usize, sums: &[V::I; 5]) -> V::F {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if diagonals == 1 {
+            return V::float(sums[0]);
+        }
+        let mut high = V::float(V::join(sums[0], sums[1]));
+        if diagonals == 2 {
+            return high;
+        }
+        let (place, low) = match diagonals {
+            3 => (256.0, V::float(sums[2])),
+            4 => (65536.0, V::float(V::join(sums[2], sums[3]))),
+            _ => {
+                let middle = V::float(V::join(sums[2], sums[3]));
+                let middle = V::mul(V::splat_float(256.0), middle);
+                (16_777_216.0, V::add(middle, V::float(sums[4])))
             }
-        })
+        };
+        high = V::mul(V::splat_float(place), high);
+        V::add(high, low)
     }
 }
 
@@ -292,27 +310,19 @@ unsafe fn along<V: Vector, const A: usize, const W: usize>(
     row: &[f32],
     to: *mut f32,
 ) {
-    let radius = job.packed.radius;
-    let (before, rest) = row.split_at(radius);
-    let (inner, after) = rest.split_at(rest.len() - radius);
+    // What lies beyond the operator's reach meets weights of zero, but must not overflow.
+    let mut values = [0.0; ROW];
+    values[MARGIN - job.packed.radius..][..row.len()].copy_from_slice(row);
+    let mut whole = [0_u32; ROW];
+    integers::<W, ROW>(&values, job.factors, &mut whole);
     let mut bytes = [[0_u8; ROW]; 3];
-    let mut spread = |integers: &[u32], at: usize| {
-        for b in 0..W {
-            for (byte, integer) in bytes[b][at..].iter_mut().zip(integers) {
-                #[expect(clippy::cast_possible_truncation, reason = "one digit of several")]
-                let digit = (integer >> (8 * (W - 1 - b))) as u8;
-                *byte = digit;
-            }
+    for b in 0..W {
+        for k in 0..ROW {
+            #[expect(clippy::cast_possible_truncation, reason = "one digit of several")]
+            let digit = (whole[k] >> (8 * (W - 1 - b))) as u8;
+            bytes[b][k] = digit;
         }
-    };
-    let mut whole = [0_u32; LENGTH];
-    integers::<W, LENGTH>(inner, job.factors, &mut whole);
-    spread(&whole, MARGIN);
-    let mut ends = [0_u32; MARGIN];
-    integers::<W, MARGIN>(before, job.factors, &mut ends);
-    spread(&ends[..radius], MARGIN - radius);
-    integers::<W, MARGIN>(after, job.factors, &mut ends);
-    spread(&ends[..radius], MARGIN + inner.len());
+    }
     // SAFETY: the caller's contract; a margin holds two groups, as many as are read around.
     unsafe {
         for lane in (0..LENGTH / 4).step_by(V::LANES) {

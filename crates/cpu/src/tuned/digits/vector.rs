@@ -187,16 +187,19 @@ mod x86 {
         unsafe fn interleave([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
             // SAFETY: as above.
             unsafe {
-                let pd = |v| _mm512_castps_pd(v);
-                let (low_ab, low_cd) = (pd(_mm512_unpacklo_ps(a, b)), pd(_mm512_unpacklo_ps(c, d)));
-                let (high_ab, high_cd) =
-                    (pd(_mm512_unpackhi_ps(a, b)), pd(_mm512_unpackhi_ps(c, d)));
+                let (low_ab, low_cd) = (
+                    _mm512_castps_pd(_mm512_unpacklo_ps(a, b)),
+                    _mm512_castps_pd(_mm512_unpacklo_ps(c, d)),
+                );
+                let (high_ab, high_cd) = (
+                    _mm512_castps_pd(_mm512_unpackhi_ps(a, b)),
+                    _mm512_castps_pd(_mm512_unpackhi_ps(c, d)),
+                );
                 // Quarter q of vector n: all parts of lane 4 q + n.
-                let ps = |v| _mm512_castpd_ps(v);
-                let n0 = ps(_mm512_unpacklo_pd(low_ab, low_cd));
-                let n1 = ps(_mm512_unpackhi_pd(low_ab, low_cd));
-                let n2 = ps(_mm512_unpacklo_pd(high_ab, high_cd));
-                let n3 = ps(_mm512_unpackhi_pd(high_ab, high_cd));
+                let n0 = _mm512_castpd_ps(_mm512_unpacklo_pd(low_ab, low_cd));
+                let n1 = _mm512_castpd_ps(_mm512_unpackhi_pd(low_ab, low_cd));
+                let n2 = _mm512_castpd_ps(_mm512_unpacklo_pd(high_ab, high_cd));
+                let n3 = _mm512_castpd_ps(_mm512_unpackhi_pd(high_ab, high_cd));
                 let first_01 = _mm512_shuffle_f32x4::<0x44>(n0, n1);
                 let first_23 = _mm512_shuffle_f32x4::<0x44>(n2, n3);
                 let last_01 = _mm512_shuffle_f32x4::<0xee>(n0, n1);
@@ -277,17 +280,19 @@ mod x86 {
                 unsafe fn interleave([a, b, c, d]: [__m256; 4]) -> [__m256; 4] {
                     // SAFETY: as above.
                     unsafe {
-                        let pd = |v| _mm256_castps_pd(v);
-                        let (low_ab, low_cd) =
-                            (pd(_mm256_unpacklo_ps(a, b)), pd(_mm256_unpacklo_ps(c, d)));
-                        let (high_ab, high_cd) =
-                            (pd(_mm256_unpackhi_ps(a, b)), pd(_mm256_unpackhi_ps(c, d)));
+                        let (low_ab, low_cd) = (
+                            _mm256_castps_pd(_mm256_unpacklo_ps(a, b)),
+                            _mm256_castps_pd(_mm256_unpacklo_ps(c, d)),
+                        );
+                        let (high_ab, high_cd) = (
+                            _mm256_castps_pd(_mm256_unpackhi_ps(a, b)),
+                            _mm256_castps_pd(_mm256_unpackhi_ps(c, d)),
+                        );
                         // Half h of vector n: all parts of lane 4 h + n.
-                        let ps = |v| _mm256_castpd_ps(v);
-                        let n0 = ps(_mm256_unpacklo_pd(low_ab, low_cd));
-                        let n1 = ps(_mm256_unpackhi_pd(low_ab, low_cd));
-                        let n2 = ps(_mm256_unpacklo_pd(high_ab, high_cd));
-                        let n3 = ps(_mm256_unpackhi_pd(high_ab, high_cd));
+                        let n0 = _mm256_castpd_ps(_mm256_unpacklo_pd(low_ab, low_cd));
+                        let n1 = _mm256_castpd_ps(_mm256_unpackhi_pd(low_ab, low_cd));
+                        let n2 = _mm256_castpd_ps(_mm256_unpacklo_pd(high_ab, high_cd));
+                        let n3 = _mm256_castpd_ps(_mm256_unpackhi_pd(high_ab, high_cd));
                         [
                             _mm256_permute2f128_ps::<0x20>(n0, n1),
                             _mm256_permute2f128_ps::<0x20>(n2, n3),
