@@ -70,14 +70,18 @@ fn laplacian(p: &Array3<f64>, at: [usize; 3]) -> f64 {
 
 /// Relative root mean square error of the Laplacian after one application: p- = 2p makes p+ = dt^2 c^2
 /// L p, and c = 1/dt the Laplacian itself.
-fn laplacian_error(arithmetic: Arithmetic, variant: &str, p: &Array3<f64>) -> f64 {
-    let backend = CudaBackend::new(0).unwrap();
+fn laplacian_error(
+    backend: &CudaBackend,
+    arithmetic: Arithmetic,
+    variant: &str,
+    p: &Array3<f64>,
+) -> f64 {
     let (x, y, z) = p.dim();
     let grid = Grid::new([x, y, z], [1.0; 3], [0.0; 3]).unwrap();
     let problem =
         WaveProblem::builder(grid, 0.125).order(8).arithmetic(arithmetic).build().unwrap();
     let speed = Array3::from_elem((x, y, z), 8.0);
-    let mut plan = plan(&backend, &problem, &PlanOptions::new(0, 0).variant(variant), &speed);
+    let mut plan = plan(backend, &problem, &PlanOptions::new(0, 0).variant(variant), &speed);
     let whole = Region::whole([x, y, z]);
     plan.upload(Field::Pressure, whole, p.view().into()).unwrap();
     plan.upload(Field::PressurePrevious, whole, (2.0 * p).view().into()).unwrap();
@@ -95,6 +99,7 @@ fn laplacian_error(arithmetic: Arithmetic, variant: &str, p: &Array3<f64>) -> f6
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn errors_of_the_laplacian_are_those_asked_for() {
+    let backend = CudaBackend::new(0).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
     for shape in [[33, 37, 83], [70, 9, 130]] {
         let noise = random(&mut rng, shape, -1.0, 1.0);
@@ -114,7 +119,7 @@ fn errors_of_the_laplacian_are_those_asked_for() {
             for variant in VARIANTS {
                 for (what, field, bound) in [("noise", &noise, on_noise), ("wave", &wave, on_wave)]
                 {
-                    let error = laplacian_error(arithmetic, variant, field);
+                    let error = laplacian_error(&backend, arithmetic, variant, field);
                     println!("{arithmetic} {variant} {what} {shape:?}: {error:.2e} of {bound:.1e}");
                     assert!(error < bound, "{arithmetic} {variant} {what} {shape:?}: {error:e}");
                 }
@@ -127,13 +132,14 @@ fn errors_of_the_laplacian_are_those_asked_for() {
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn errors_of_bf16_limbs_are_those_of_their_bits() {
+    let backend = CudaBackend::new(0).unwrap();
     let noise = random(&mut ChaCha8Rng::seed_from_u64(5), [33, 37, 83], -1.0, 1.0);
     for operator in 1..=3_u8 {
         for wavefield in 1..=3_u8 {
             let arithmetic = Arithmetic::Digits(Digits::new(DigitKind::Bf16, operator, wavefield));
             let bits = |limbs: u8| 2.0_f64.powi(-9 * i32::from(limbs));
             let bound = bits(operator) + bits(wavefield) + 5e-7;
-            let error = laplacian_error(arithmetic, "ozaki_mma", &noise);
+            let error = laplacian_error(&backend, arithmetic, "ozaki_mma", &noise);
             println!("{arithmetic}: {error:.2e} of {bound:.1e}");
             assert!(error < bound, "{arithmetic}: {error:e}");
         }
@@ -142,8 +148,7 @@ fn errors_of_bf16_limbs_are_those_of_their_bits() {
 
 /// Largest difference to f64 over the largest value, `steps` steps with sources and receivers from random
 /// fields.
-fn disagreement(problem: &WaveProblem, variant: &str, steps: usize) -> f64 {
-    let backend = CudaBackend::new(0).unwrap();
+fn disagreement(backend: &CudaBackend, problem: &WaveProblem, variant: &str, steps: usize) -> f64 {
     let shape = problem.grid.shape;
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     let mut oracle = Oracle::new(problem);
@@ -160,7 +165,7 @@ fn disagreement(problem: &WaveProblem, variant: &str, steps: usize) -> f64 {
     }
     let (sources, receivers) = tables(&mut rng, shape, steps);
     let mut plan =
-        plan(&backend, problem, &PlanOptions::new(3, steps).variant(variant), &oracle.speed);
+        plan(backend, problem, &PlanOptions::new(3, steps).variant(variant), &oracle.speed);
     let whole = Region::whole(shape);
     plan.upload(Field::Pressure, whole, oracle.p.view().into()).unwrap();
     plan.upload(Field::PressurePrevious, whole, oracle.previous.view().into()).unwrap();
@@ -181,14 +186,17 @@ fn disagreement(problem: &WaveProblem, variant: &str, steps: usize) -> f64 {
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn steps_agree_with_f64_beside_layers_and_walls() {
+    let backend = CudaBackend::new(0).unwrap();
     for variant in VARIANTS {
-        for shape in [[33, 17, 65], [70, 90, 83], [24, 140, 150]] {
+        for shape in [[33, 17, 65], [70, 50, 83], [24, 70, 150]] {
             for kind in [Boundary::Zero, Boundary::Rigid, cpml(5), minimod(5)] {
                 let mut boundaries = Boundaries::uniform(kind);
                 boundaries.set(Face::ZMin, Boundary::Free);
-                for order in [2, 4, 8] {
+                // Other radii on the smallest grid alone.
+                let orders: &[usize] = if shape[0] == 33 { &[2, 4, 6, 8] } else { &[8] };
+                for &order in orders {
                     let problem = by_digits(shape, order, boundaries);
-                    let found = disagreement(&problem, variant, 7);
+                    let found = disagreement(&backend, &problem, variant, 7);
                     assert!(found <= 7e-6, "{variant} {shape:?} {kind:?} {order}: {found:e}");
                 }
             }
