@@ -28,7 +28,7 @@ fn table() -> String {
             list(b.capabilities().equations.iter().map(|e| snake(&format!("{e:?}"))).collect())
         }),
         ("arithmetic", &|b| {
-            list(b.capabilities().arithmetics.iter().map(|a| snake(&format!("{a:?}"))).collect())
+            list(b.capabilities().arithmetics.iter().map(ToString::to_string).collect())
         }),
         ("boundaries", &|b| {
             list(b.capabilities().boundaries.iter().map(|k| snake(&format!("{k:?}"))).collect())

@@ -10,7 +10,7 @@ use temblor_backend::{
 };
 use temblor_patch::Kernel;
 use temblor_physics::{
-    Arithmetic, BoundaryKind, Equation, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
+    Arithmetic, BoundaryKind, DigitKind, Digits, Equation, Storage, WaveProblem,
 };
 
 use crate::faults::Lost;
@@ -215,15 +215,12 @@ impl Backend for CudaBackend {
     }
 }
 
-/// Single precision, and all reduced storage.
+/// Single precision, all reduced storage, and two of the counts of digits that kernels are built for.
 fn arithmetics() -> Vec<Arithmetic> {
-    let stored = WavefieldStorage::ALL.into_iter().flat_map(|wavefields| {
-        [SpeedStorage::F32, SpeedStorage::Uint16]
-            .map(|speed| Arithmetic::Stored(Storage { wavefields, speed }))
-    });
-    // "f32" is the name of single precision itself.
-    let named = |a: &Arithmetic| a.to_string() != Arithmetic::F32.to_string();
-    [Arithmetic::F32].into_iter().chain(stored.filter(named)).collect()
+    let digits =
+        [DigitKind::Int8, DigitKind::Bf16].map(|kind| Arithmetic::Digits(Digits::new(kind, 2, 3)));
+    let stored = Storage::all().map(Arithmetic::Stored);
+    [Arithmetic::F32].into_iter().chain(stored).chain(digits).collect()
 }
 
 /// All allocations of a plan but the tables of sources and receivers, whose size is not known yet.

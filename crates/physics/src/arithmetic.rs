@@ -42,6 +42,18 @@ pub struct Storage {
     pub speed: SpeedStorage,
 }
 
+impl Storage {
+    /// Every storage but that of singles alone, which is [`Arithmetic::F32`].
+    pub fn all() -> impl Iterator<Item = Self> {
+        WavefieldStorage::ALL
+            .into_iter()
+            .flat_map(|wavefields| {
+                [SpeedStorage::F32, SpeedStorage::Uint16].map(|speed| Self { wavefields, speed })
+            })
+            .filter(|s| *s != Self { wavefields: WavefieldStorage::F32, speed: SpeedStorage::F32 })
+    }
+}
+
 /// Storage of wavefields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -367,6 +379,15 @@ mod tests {
             let json = serde_json::to_string(&read(name)).unwrap();
             assert_eq!(json, format!("\"{name}\""));
             assert_eq!(serde_json::from_str::<Arithmetic>(&json).unwrap(), read(name));
+        }
+    }
+
+    #[test]
+    fn all_storage_has_a_name_of_its_own() {
+        let names: Vec<_> = Storage::all().map(|s| Arithmetic::Stored(s).to_string()).collect();
+        assert_eq!(names.len(), 13);
+        for (name, storage) in names.iter().zip(Storage::all()) {
+            assert_eq!(read(name), Arithmetic::Stored(storage));
         }
     }
 

@@ -28,8 +28,7 @@ use temblor_backend::{
 };
 use temblor_patch::Kernel;
 use temblor_physics::{
-    Arithmetic, Axis, BoundaryKind, DigitKind, Digits, Equation, SpeedStorage, Storage,
-    WaveProblem, WavefieldStorage,
+    Arithmetic, Axis, BoundaryKind, DigitKind, Digits, Equation, Storage, WaveProblem,
 };
 
 pub use kernels::Isa;
@@ -53,17 +52,10 @@ const STORED: &str = "stored";
 
 /// What fields can be stored as and computed with.
 fn arithmetics() -> Vec<Arithmetic> {
-    let stored = [SpeedStorage::F32, SpeedStorage::Uint16].into_iter().flat_map(|speed| {
-        let of = move |wavefields| Arithmetic::Stored(Storage { wavefields, speed });
-        WavefieldStorage::ALL.into_iter().map(of)
-    });
-    let singles =
-        Arithmetic::Stored(Storage { wavefields: WavefieldStorage::F32, speed: SpeedStorage::F32 });
     // Of digits two of many: any counts will do.
     let digits =
         [DigitKind::Int8, DigitKind::Bf16].map(|kind| Arithmetic::Digits(Digits::new(kind, 2, 3)));
-    // Its name is f32, which is read as the plain one.
-    let stored = stored.filter(|&s| s != singles);
+    let stored = Storage::all().map(Arithmetic::Stored);
     [Arithmetic::F32].into_iter().chain(stored).chain(digits).collect()
 }
 
