@@ -1,5 +1,5 @@
-//! Errors of traces by storage, in a layered model: `cargo run --release -p temblor-cpu --example
-//! stored [-- STEPS]`.
+//! Errors of traces by storage, in a layered model, or speeds beside FP32: `cargo run --release -p
+//! temblor-cpu --example stored -- [STEPS|speed]`.
 //!
 //! 64 x 60 x 72 nodes 10 m apart, five layers from 1500 to 4500 m/s, C-PML of 10 cells on all faces, a
 //! Ricker wavelet of 12 Hz, steps of 0.9 times the CFL limit; receivers on a line near the surface and
@@ -74,8 +74,56 @@ pub(crate) fn difference(a: &Array2<f32>, b: &Array2<f32>) -> f64 {
     (error / energy).sqrt()
 }
 
+/// Prints rates at 256^3 without layers, best of rounds in which all take turns, and memory.
+fn speed() {
+    const SIDE: [usize; 3] = [256; 3];
+    const STEPS: u32 = 4;
+    let backend = CpuBackend::new();
+    let grid = Grid::new(SIDE, [10.0; 3], [0.0; 3]).unwrap();
+    let run = |name: &str| {
+        let arithmetic = name.parse().unwrap();
+        let problem = WaveProblem::builder(grid, 1e-3).arithmetic(arithmetic).build().unwrap();
+        let mut options = PlanOptions::new(0, 0).speeds(2000.0, 3000.0);
+        options.variant = (name == "f32").then(|| "blocked".into());
+        let bytes = backend.footprint(&problem, &options).unwrap().total();
+        let mut plan = backend.propagator(&problem, &options).unwrap();
+        let slab = Array3::from_elem([1, SIDE[1], SIDE[2]], 2500.0_f32);
+        let ramp = Array3::from_shape_fn([1, SIDE[1], SIDE[2]], |(_, j, k)| (j * k % 97) as f32);
+        for i in 0..SIDE[0] {
+            let region = Region::slab(SIDE, i, 1);
+            plan.upload(Field::WaveSpeed, region, slab.view().into()).unwrap();
+            plan.upload(Field::Pressure, region, ramp.view().into()).unwrap();
+            plan.upload(Field::PressurePrevious, region, ramp.view().into()).unwrap();
+        }
+        plan.advance(2).unwrap();
+        (name.to_owned(), bytes, plan, f64::INFINITY)
+    };
+    let names =
+        ["f32", "f32+u16", "int16", "int16+u16", "int16-increment+u16", "fp16+u16", "bf16+u16"];
+    let mut plans: Vec<_> = names.into_iter().map(run).collect();
+    for _ in 0..12 {
+        for (_, _, plan, best) in &mut plans {
+            let start = std::time::Instant::now();
+            plan.advance(STEPS).unwrap();
+            *best = best.min(start.elapsed().as_secs_f64());
+        }
+    }
+    let points = f64::from(STEPS) * grid.points() as f64;
+    let plain = plans[0].3;
+    println!("{} threads, {}", rayon::current_num_threads(), backend.device().name);
+    println!("{:20} {:>8} {:>8} {:>8}", "storage", "Gpts/s", "ratio", "MiB");
+    for (name, bytes, _, best) in &plans {
+        let (rate, mib) = (points / best * 1e-9, *bytes as f64 / f64::from(1 << 20));
+        println!("{name:20} {rate:8.3} {:8.2} {mib:8.0}", plain / best);
+    }
+}
+
 fn main() {
-    let steps = std::env::args().nth(1).map_or(2000, |text| text.parse().unwrap());
+    let argument = std::env::args().nth(1);
+    if argument.as_deref() == Some("speed") {
+        return speed();
+    }
+    let steps = argument.map_or(2000, |text| text.parse().unwrap());
     let names = [
         "f32+u16",
         "int16-increment",

@@ -15,6 +15,7 @@ use crate::tuned::kernels::Isa;
 type Encode = unsafe fn(&[f32], &mut [u16], &mut [i8]);
 type EncodeNoisy = unsafe fn(&[f32], &mut [u16], &mut [i8], Noise);
 type Decode = unsafe fn(&[u16], &[i8], &mut [f32]);
+type Combine = unsafe fn(&mut [f32], [f32; 2], &[f32]);
 type DecodeSpeed = unsafe fn(&[u16], f32, f32, &mut [f32]);
 
 /// How a wavefield's rows are stored. All instruction sets give the same bits.
@@ -25,6 +26,7 @@ pub(super) struct Codec {
     encode_noisy: EncodeNoisy,
     decode: Decode,
     decode_speed: DecodeSpeed,
+    combine: Combine,
 }
 
 macro_rules! instantiate {
@@ -60,9 +62,14 @@ macro_rules! instantiate {
                 tiles::decode_speed(codes, least, step, c2);
             }
 
+            $(#[target_feature(enable = $feature)])?
+            unsafe fn combine(row: &mut [f32], factors: [f32; 2], p: &[f32]) {
+                tiles::combine(row, factors, p);
+            }
+
             fn table<R: Rows>(storage: WavefieldStorage) -> Codec {
                 let (encode, encode_noisy) = (encode::<R>, encode_noisy::<R>);
-                Codec { storage, encode, encode_noisy, decode: decode::<R>, decode_speed }
+                Codec { storage, encode, encode_noisy, decode: decode::<R>, decode_speed, combine }
             }
 
             pub(super) fn codec(storage: WavefieldStorage) -> Codec {
@@ -176,5 +183,11 @@ impl Codec {
     pub(super) fn decode_speed(&self, codes: &[u16], [least, step]: [f32; 2], c2: &mut [f32]) {
         // SAFETY: `new` chose functions that the processor can run.
         unsafe { (self.decode_speed)(codes, least, step, c2) }
+    }
+
+    /// `row = a row + b p`, for sums and differences of rows.
+    pub(super) fn combine(&self, row: &mut [f32], factors: [f32; 2], p: &[f32]) {
+        // SAFETY: `new` chose functions that the processor can run.
+        unsafe { (self.combine)(row, factors, p) }
     }
 }

@@ -279,7 +279,7 @@ impl Sweep<'_> {
                     // SAFETY: the caller's contract.
                     unsafe { increment.read(i * ny + j, next) };
                     let p = &window.p[in_window(layout, i, j, origin)..][..layout.row];
-                    next.iter_mut().zip(p).for_each(|(next, p)| *next = p - *next);
+                    self.codec.combine(next, [-1.0, 1.0], p);
                 } else {
                     // SAFETY: the caller's contract.
                     unsafe { self.other.read(i * ny + j, next) };
@@ -316,12 +316,12 @@ impl Sweep<'_> {
                 let noise = Noise::new(self.step, r);
                 if let Some(increment) = self.increment {
                     let p = &window.p[in_window(layout, i, j, origin)..][..nz];
-                    next.iter_mut().zip(p).for_each(|(next, p)| *next -= p);
+                    self.codec.combine(&mut next[..nz], [1.0, -1.0], p);
                     // SAFETY: the caller's contract.
                     unsafe { increment.write_noisy(r, next, noise) };
                     // SAFETY: the caller's contract.
                     unsafe { increment.read(r, next) };
-                    next.iter_mut().zip(p).for_each(|(next, p)| *next += p);
+                    self.codec.combine(&mut next[..nz], [1.0, 1.0], p);
                     // SAFETY: the caller's contract.
                     unsafe { self.other.write(r, next) };
                 } else {

@@ -136,13 +136,13 @@ impl Rows for Single {
 /// Integers with an exponent per tile.
 pub(super) struct Int16;
 
-/// Stores a row of integers; `noise` of a node is added to its value in codes.
+/// Stores a row of integers; with NOISY noise is added to the values in codes.
 #[inline(always)]
-fn encode_int16(
+fn encode_int16<const NOISY: bool>(
     values: &[f32],
     codes: &mut [u16],
     exponents: &mut [i8],
-    noise: impl Fn(usize) -> f32,
+    noise: Noise,
 ) {
     let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
     for (tile, ((values, codes), to)) in tiles.zip(exponents).enumerate() {
@@ -154,10 +154,16 @@ fn encode_int16(
         }
         let [first, second] = encoding(*to);
         for (part, (values, codes)) in values.iter().zip(codes).enumerate() {
-            let node = tile * TILE + part * LANES;
+            let noise = noise.from(tile * TILE + part * LANES);
             for l in 0..LANES {
-                let scaled = values[l] * first * second + noise(node + l);
-                codes[l] = lower((scaled.clamp(-MOST, MOST) + ROUNDER).to_bits());
+                let mut scaled = values[l] * first * second;
+                if NOISY {
+                    scaled += noise.unit(l);
+                    // Not `clamp`, which takes care of NaN.
+                    scaled = if scaled > MOST { MOST } else { scaled };
+                    scaled = if scaled < -MOST { -MOST } else { scaled };
+                }
+                codes[l] = lower((scaled + ROUNDER).to_bits());
             }
         }
     }
@@ -166,12 +172,12 @@ fn encode_int16(
 impl Rows for Int16 {
     #[inline(always)]
     unsafe fn encode(values: &[f32], codes: &mut [u16], exponents: &mut [i8]) {
-        encode_int16(values, codes, exponents, |_| 0.0);
+        encode_int16::<false>(values, codes, exponents, Noise::new(0, 0));
     }
 
     #[inline(always)]
     unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], exponents: &mut [i8], noise: Noise) {
-        encode_int16(values, codes, exponents, |node| noise.unit(node));
+        encode_int16::<true>(values, codes, exponents, noise);
     }
 
     #[inline(always)]
@@ -225,16 +231,16 @@ impl<H: Halves> Rows for Fp16<H> {
 /// Halves with an exponent per tile.
 pub(super) struct Fp16Scaled<H>(std::marker::PhantomData<H>);
 
-/// Stores a row of scaled halves; `noisy` moves a node's scaled value.
+/// Stores a row of scaled halves; with NOISY noise moves the scaled values.
 ///
 /// # Safety
 /// The processor has H.
 #[inline(always)]
-unsafe fn encode_scaled<H: Halves>(
+unsafe fn encode_scaled<H: Halves, const NOISY: bool>(
     values: &[f32],
     codes: &mut [u16],
     exponents: &mut [i8],
-    noisy: impl Fn(usize, f32) -> f32,
+    noise: Noise,
 ) {
     let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
     for (tile, ((values, codes), to)) in tiles.zip(exponents).enumerate() {
@@ -246,8 +252,13 @@ unsafe fn encode_scaled<H: Halves>(
         }
         let [first, second] = encoding(*to);
         for (part, (values, codes)) in values.iter().zip(codes).enumerate() {
-            let node = tile * TILE + part * LANES;
-            let scaled = std::array::from_fn(|l| noisy(node + l, values[l] * first * second));
+            let noise = noise.from(tile * TILE + part * LANES);
+            let mut scaled = values.map(|v| v * first * second);
+            if NOISY {
+                for l in 0..LANES {
+                    scaled[l] = noise.moved(l, scaled[l], 13, LEAST_HALF);
+                }
+            }
             // SAFETY: the caller's contract.
             unsafe { H::encode(&scaled, codes) };
         }
@@ -258,14 +269,13 @@ impl<H: Halves> Rows for Fp16Scaled<H> {
     #[inline(always)]
     unsafe fn encode(values: &[f32], codes: &mut [u16], exponents: &mut [i8]) {
         // SAFETY: the caller's contract.
-        unsafe { encode_scaled::<H>(values, codes, exponents, |_, v| v) };
+        unsafe { encode_scaled::<H, false>(values, codes, exponents, Noise::new(0, 0)) };
     }
 
     #[inline(always)]
     unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], exponents: &mut [i8], noise: Noise) {
-        let noisy = |node, v| noise.moved(node, v, 13, LEAST_HALF);
         // SAFETY: the caller's contract.
-        unsafe { encode_scaled::<H>(values, codes, exponents, noisy) };
+        unsafe { encode_scaled::<H, true>(values, codes, exponents, noise) };
     }
 
     #[inline(always)]
@@ -296,8 +306,12 @@ impl Rows for Bf16 {
 
     #[inline(always)]
     unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], _: &mut [i8], noise: Noise) {
-        for (node, (value, code)) in values.iter().zip(codes).enumerate() {
-            *code = to_bf16(noise.moved(node, *value, 16, LEAST_BF16));
+        let parts = values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0);
+        for (part, (values, codes)) in parts.enumerate() {
+            let noise = noise.from(part * LANES);
+            for l in 0..LANES {
+                codes[l] = to_bf16(noise.moved(l, values[l], 16, LEAST_BF16));
+            }
         }
     }
 
@@ -334,6 +348,14 @@ impl Rows for Bf16Pair {
                 values[l] = from_bf16(high[l]) + from_bf16(low[l]);
             }
         }
+    }
+}
+
+/// `row = a row + b p`; with factors of 1 and -1 rounded once.
+#[inline(always)]
+pub(super) fn combine(row: &mut [f32], [a, b]: [f32; 2], p: &[f32]) {
+    for (row, p) in row.iter_mut().zip(p) {
+        *row = a * *row + b * *p;
     }
 }
 
