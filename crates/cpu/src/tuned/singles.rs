@@ -49,6 +49,12 @@ impl Singles {
     pub(super) fn with_digits(self, digital: Digital) -> Self {
         Self { digital: Some(digital), ..self }
     }
+
+    fn forget_peaks(&mut self) {
+        if let Some(digital) = &mut self.digital {
+            digital.forget_peaks();
+        }
+    }
 }
 
 /// Which wavefield holds p^n (0) or p^(n-1) (1).
@@ -68,6 +74,7 @@ impl Store for Singles {
         region: &Region,
         host: &HostView<'_>,
     ) {
+        self.forget_peaks();
         let Scheme { layout, images, .. } = &self.scheme;
         self.fields.upload_wavefield(which(past, parity), layout, images, region, host);
     }
@@ -99,6 +106,10 @@ impl Store for Singles {
     }
 
     fn pass(&mut self, steps: &Steps<'_>) {
+        if let Some(digital) = &mut self.digital {
+            let read = usize::from(steps.first % 2 == 1);
+            digital.refresh_peaks(read, &self.fields.wavefields[read], &self.scheme.layout);
+        }
         let setting = Setting::new(&self.scheme, &self.ends, &self.fields.c2, steps);
         let wavefields = self.fields.wavefields.each_mut().map(AlignedVec::pointer);
         let pass = Pass::new(&setting, wavefields, &mut self.fields.layers);
@@ -124,10 +135,12 @@ impl Store for Singles {
     }
 
     fn restore(&mut self, parity: usize, from: &mut dyn Read) -> std::io::Result<()> {
+        self.forget_peaks();
         self.fields.restore(&self.scheme.layout, parity, from)
     }
 
     fn clear(&mut self) {
+        self.forget_peaks();
         self.fields.clear();
     }
 }

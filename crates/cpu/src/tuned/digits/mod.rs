@@ -1,7 +1,7 @@
 //! The Laplacian as products of digits: `ozaki-scalar`, `ozaki-simd`, `bf16-scalar`, `bf16-simd`.
 //!
-//! Wavefields stay FP32 in memory. A tile's values become integers under one exponent, found from the
-//! tile and its halo, and the integers balanced bytes; along each axis the operator's digits meet the
+//! Wavefields stay FP32 in memory. A tile's values become integers under one exponent, which holds the
+//! tile and its halo and is carried from the step that wrote them, and the integers balanced bytes; along each axis the operator's digits meet the
 //! wavefield's as a banded Toeplitz product with 32-bit sums, one per diagonal a + b. Sums of
 //! neighbouring diagonals are joined as integers, the rest in FP32, from least to most significant;
 //! axes are added in the order x, y, z at the node that owns them. BF16 digits are limbs of each value
@@ -13,6 +13,7 @@
 
 mod limbs;
 mod packed;
+mod peaks;
 mod plain;
 mod step;
 mod tile;
@@ -27,8 +28,10 @@ use temblor_physics::{DigitKind, Digits, QuantisedOperator, Slicing, WaveProblem
 pub(super) use step::step;
 
 use self::packed::Packed;
+use self::peaks::Peaks;
 use self::tile::{Field, Tile, power_of_two};
 use self::vector::Vectors;
+use super::fields::largest_bits;
 use super::kernels::Isa;
 use super::layout::Layout;
 
@@ -105,6 +108,10 @@ pub(super) struct Digital {
     packed: Packed,
     /// Nodes of a tile.
     shape: [usize; 3],
+    /// What exponents are found from.
+    peaks: Peaks,
+    /// Whether peaks have to be found anew before the next step.
+    stale: bool,
     /// Workspaces that no thread uses.
     spare: Mutex<Vec<Workspace>>,
 }
@@ -182,8 +189,20 @@ impl Digital {
         });
         let packed = Packed::new(&operator, digits);
         let shape = tile::tile_shape(problem);
-        let spare = Mutex::default();
-        Self { digits, engine, operator, slicing, isa, scales, packed, shape, spare }
+        let peaks = Peaks::new(&Layout::new(problem), shape);
+        Self {
+            digits,
+            engine,
+            operator,
+            slicing,
+            isa,
+            scales,
+            packed,
+            shape,
+            peaks,
+            stale: true,
+            spare: Mutex::default(),
+        }
     }
 
     /// Bytes of all threads' workspaces at most.
@@ -193,7 +212,56 @@ impl Digital {
         let block = x * y * layout.shape[2].next_multiple_of(z) * size_of::<f32>();
         // Three bytes for each of a tile's values and of its halo's; limbs take less.
         let digits = 3 * (x + halo) * (y + halo) * (z + halo);
-        (rayon::current_num_threads() * (block + digits)) as u64
+        let threads = rayon::current_num_threads() * (block + digits);
+        threads as u64 + Peaks::bytes(layout, tile::tile_shape(problem))
+    }
+
+    /// Values of wavefields were set from outside: carried peaks are not theirs.
+    pub(super) const fn forget_peaks(&mut self) {
+        self.stale = true;
+    }
+
+    /// Finds the peaks of p^n, unless they were carried.
+    pub(super) fn refresh_peaks(&mut self, which: usize, p: &[f32], layout: &Layout) {
+        if !std::mem::take(&mut self.stale) || !self.has_peaks() {
+            return;
+        }
+        let field = Field { p, layout };
+        let [nx, ny, nz] = layout.shape;
+        for i in (0..nx).step_by(self.shape[0]) {
+            for j in (0..ny).step_by(self.shape[1]) {
+                for k in (0..nz).step_by(self.shape[2]) {
+                    let tile = self.tile(layout, [i, j, k]);
+                    let mut bits = 0;
+                    for i in 0..tile.shape[0].cast_signed() {
+                        for j in 0..tile.shape[1].cast_signed() {
+                            let row = field.row(&tile, [i, j, 0], tile.shape[2]);
+                            bits = bits.max(self.largest(row));
+                        }
+                    }
+                    self.peaks.set(which, &tile, bits);
+                }
+            }
+        }
+    }
+
+    /// Whether tiles have exponents.
+    const fn has_peaks(&self) -> bool {
+        matches!(self.engine, Engine::Scalar | Engine::Simd(_))
+    }
+
+    /// Bits of the largest magnitude of a row.
+    fn largest(&self, row: &[f32]) -> u32 {
+        match self.engine {
+            Engine::Simd(vectors) => vectors.largest(row),
+            _ => largest_bits(row),
+        }
+    }
+
+    /// The tile that starts at a node.
+    fn tile(&self, layout: &Layout, first: [usize; 3]) -> Tile {
+        let shape = [0, 1, 2].map(|a| self.shape[a].min(layout.shape[a] - first[a]));
+        Tile { first, shape }
     }
 
     fn take_workspace(&self) -> Workspace {
@@ -204,8 +272,15 @@ impl Digital {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
     }
 
-    /// The Laplacian of a tile, 1/m^2 times p.
-    fn laplacian(&self, field: Field<'_>, tile: &Tile, workspace: &mut Workspace, to: [usize; 3]) {
+    /// The Laplacian of a tile, 1/m^2 times p, whose values and halo are at most `peak` in magnitude.
+    fn laplacian(
+        &self,
+        field: Field<'_>,
+        tile: &Tile,
+        peak: f32,
+        workspace: &mut Workspace,
+        to: [usize; 3],
+    ) {
         let Workspace { laplacian, bytes, limbs } = workspace;
         let [first, plane, row] = to;
         let mut target = Target { values: laplacian, first, stride: [plane, row] };
@@ -215,7 +290,10 @@ impl Digital {
                 limbs::vectors(vectors, self, field, tile, limbs, &mut target);
             }
             Engine::Scalar | Engine::Simd(_) => {
-                let peak = self.peak(field, tile);
+                debug_assert!(
+                    !peak.is_finite() || field.peak(tile) <= peak,
+                    "the peak of {tile:?} was not carried"
+                );
                 let (w, scale) = field.scale(tile, peak, self.digits);
                 let exponent = match scale {
                     TileScale::Exponent(exponent) => exponent,
@@ -235,14 +313,6 @@ impl Digital {
                     plain::laplacian(self, field, tile, &slice, bytes, &mut target);
                 }
             }
-        }
-    }
-
-    /// Largest magnitude of a tile and its halo.
-    fn peak(&self, field: Field<'_>, tile: &Tile) -> f32 {
-        match self.engine {
-            Engine::Simd(vectors) => vectors.peak(field, tile),
-            _ => field.peak(tile),
         }
     }
 }

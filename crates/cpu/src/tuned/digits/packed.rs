@@ -17,6 +17,7 @@
 
 use temblor_physics::{Digits, QuantisedOperator};
 
+use super::super::fields::largest_bits;
 use super::tile::{Field, LENGTH, Tile, power_of_two};
 use super::vector::{Vector, Vectors, Weight};
 use super::{Digital, Slice, Target};
@@ -417,8 +418,8 @@ macro_rules! instantiate {
             }
 
             #[target_feature(enable = $feature)]
-            pub(super) unsafe fn peak(field: Field<'_>, tile: &Tile) -> f32 {
-                field.peak(tile)
+            pub(super) unsafe fn largest(row: &[f32]) -> u32 {
+                largest_bits(row)
             }
 
             pub(super) fn select(a: usize, w: usize) -> TileFn {
@@ -456,19 +457,19 @@ impl Vectors {
         }
     }
 
-    /// Largest magnitude of a tile and its halo.
-    pub(super) fn peak(self, field: Field<'_>, tile: &Tile) -> f32 {
+    /// Bits of the largest magnitude of a row.
+    pub(super) fn largest(self, row: &[f32]) -> u32 {
         // SAFETY: `Vectors` are made for instruction sets that were detected.
         unsafe {
             match self {
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx512Vnni => avx512::peak(field, tile),
+                Self::Avx512Vnni => avx512::largest(row),
                 #[cfg(target_arch = "x86_64")]
-                Self::AvxVnni => avx_vnni::peak(field, tile),
+                Self::AvxVnni => avx_vnni::largest(row),
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx2 => avx2::peak(field, tile),
+                Self::Avx2 => avx2::largest(row),
                 #[cfg(not(target_arch = "x86_64"))]
-                _ => unreachable!("no processor here has these vectors: {field:?} {tile:?}"),
+                _ => largest_bits(row),
             }
         }
     }

@@ -149,6 +149,53 @@ fn a_front_that_grows_a_thousandfold_in_three_steps_enters_silence_whole(
     }
 }
 
+/// Data built to break a carried exponent: after steps of a small field, an upload of one node with 2^40 of
+/// it, then a source and another upload, each where a tile's own last step knows nothing of it.
+#[test]
+fn a_carried_exponent_follows_uploads_sources_and_restored_states() {
+    let shape = [40, 36, 140];
+    let double = problem(shape, 8, "rigid", Arithmetic::F64);
+    let single = problem(shape, 8, "rigid", arithmetic("int8-2x3"));
+    let backend = CpuBackend::new();
+    for variant in backend.variants(&single).unwrap() {
+        let mut expected = quiet(&ReferenceBackend::new(), &double, None);
+        let mut tuned = quiet(&backend, &single, Some(&variant.name));
+        let mut saved = Vec::new();
+        for (round, node) in [[15, 15, 63], [16, 20, 64], [0, 35, 139]].into_iter().enumerate() {
+            let value = (40.0 * round as f64 - 40.0).exp2();
+            for plan in [&mut expected, &mut tuned] {
+                let region = Region { start: node, shape: [1; 3], stride: [1; 3] };
+                let one = Array3::from_elem([1; 3], value);
+                plan.upload(Field::Pressure, region, one.view().into()).unwrap();
+                let points = vec![PointWeights::on_node([31, 32, 64])];
+                let amplitudes = Array2::from_elem((40, 1), 10.0 * value);
+                plan.set_sources(&SourceTable { points, amplitudes }).unwrap();
+                plan.advance(3).unwrap();
+            }
+            let got = pressure(tuned.as_mut(), Field::Pressure, shape);
+            let want = pressure(expected.as_mut(), Field::Pressure, shape);
+            let off = difference(&got, &want);
+            assert!(off <= 3e-6, "{} round {round}: {off:.2e}", variant.name);
+            if round == 1 {
+                tuned.save(&mut saved).unwrap();
+            }
+        }
+        // Back to what is 2^40 smaller, in a plan whose peaks are of the last round.
+        let last = state(tuned.as_mut(), &[]);
+        tuned.restore(&mut saved.as_slice()).unwrap();
+        let mut fresh = quiet(&backend, &single, Some(&variant.name));
+        fresh.restore(&mut saved.as_slice()).unwrap();
+        let points = vec![PointWeights::on_node([31, 32, 64])];
+        for plan in [&mut tuned, &mut fresh] {
+            let amplitudes = Array2::from_elem((40, 1), 10.0);
+            plan.set_sources(&SourceTable { points: points.clone(), amplitudes }).unwrap();
+        }
+        let resumed = state(tuned.as_mut(), &[2]);
+        assert!(resumed == state(fresh.as_mut(), &[2]), "{}", variant.name);
+        assert!(resumed != last);
+    }
+}
+
 #[rstest]
 fn one_bad_node_is_found(#[values("int8-2x3", "bf16-2x3")] name: &str) {
     let shape = [40, 20, 70];

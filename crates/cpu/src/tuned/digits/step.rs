@@ -15,7 +15,7 @@ use temblor_backend::KernelKind as Kind;
 use super::super::kernels::Isa;
 use super::super::pass::{Pass, Scratch};
 use super::super::schedule::on_all_threads;
-use super::tile::{Field, LENGTH, Tile};
+use super::tile::{Field, LENGTH};
 use super::{Digital, Workspace};
 
 /// One step of all nodes.
@@ -64,9 +64,9 @@ unsafe fn block(
     let p = unsafe { std::slice::from_raw_parts(pass.wavefields[read].cast_const(), layout.len) };
     let field = Field { p, layout };
     for k in (0..nz).step_by(LENGTH) {
-        let length = LENGTH.min(nz - k);
-        let tile = Tile { first: [i, j, k], shape: [shape[0], shape[1], length] };
-        digital.laplacian(field, &tile, workspace, [k, plane, row]);
+        let tile = digital.tile(layout, [i, j, k]);
+        let peak = digital.peaks.around(read, &tile, layout);
+        digital.laplacian(field, &tile, peak, workspace, [k, plane, row]);
     }
     scratch.lap(Kind::Interior);
     let layers = !pass.cpml.is_empty() || pass.minimod.is_some();
@@ -99,6 +99,31 @@ unsafe fn block(
         }
         // SAFETY: the caller's contract; the rows are stepped.
         unsafe { pass.finish(0, i + a, 1, j..j + shape[1], scratch) };
+    }
+    if digital.has_peaks() {
+        carry(pass, digital, [i, j], shape);
+        scratch.lap(Kind::Interior);
+    }
+}
+
+/// Leaves the peaks of a block's stepped tiles, injection and damping included, to the next step.
+fn carry(pass: &Pass<'_>, digital: &Digital, [i, j]: [usize; 2], shape: [usize; 2]) {
+    let (layout, written) = (pass.layout, 1 - pass.parity);
+    for k in (0..layout.shape[2]).step_by(LENGTH) {
+        let tile = digital.tile(layout, [i, j, k]);
+        let mut bits = 0;
+        for i in i..i + shape[0] {
+            for j in j..j + shape[1] {
+                let at = layout.at(i.cast_signed(), j.cast_signed()) + k;
+                // SAFETY: the row belongs to this thread's block, which is stepped.
+                let row = unsafe {
+                    let first = pass.wavefields[written].add(at).cast_const();
+                    std::slice::from_raw_parts(first, tile.shape[2])
+                };
+                bits = bits.max(digital.largest(row));
+            }
+        }
+        digital.peaks.set(written, &tile, bits);
     }
 }
 

@@ -95,12 +95,12 @@ fn applied(digital: &Digital, layout: &Layout, p: &[f32]) -> Vec<f32> {
     for i in (0..nx).step_by(digital.shape[0]) {
         for j in (0..ny).step_by(digital.shape[1]) {
             for k in (0..nz).step_by(digital.shape[2]) {
-                let first = [i, j, k];
-                let shape = [0, 1, 2].map(|a| digital.shape[a].min(layout.shape[a] - first[a]));
-                let tile = Tile { first, shape };
+                let tile = digital.tile(layout, [i, j, k]);
+                let field = Field { p, layout };
+                let peak = field.peak(&tile);
                 std::mem::swap(&mut workspace.laplacian, &mut all);
                 let to = [(i * ny + j) * row + k, ny * row, row];
-                digital.laplacian(Field { p, layout }, &tile, &mut workspace, to);
+                digital.laplacian(field, &tile, peak, &mut workspace, to);
                 std::mem::swap(&mut workspace.laplacian, &mut all);
             }
         }
