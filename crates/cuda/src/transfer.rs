@@ -213,17 +213,24 @@ impl CudaPlan {
         let Some(coded) = self.stored.as_ref().and_then(|stored| stored.coded.as_ref()) else {
             return Ok(());
         };
-        let check = |(i, j, k): (usize, usize, usize), speed: f64| {
+        let told = |(i, j, k): (usize, usize, usize), speed: f64| {
             let place = [i, j, k];
             let node = std::array::from_fn(|a| region.start[a] + place[a] * region.stride[a]);
-            if coded.holds(speed) { Ok(()) } else { Err(coded.refuse(node, speed)) }
+            Err(coded.refuse(node, speed))
         };
+        // The first of all only where one is outside: places cost more than values.
         match host {
             HostView::F32(view) => {
-                view.indexed_iter().try_for_each(|(at, &speed)| check(at, f64::from(speed)))
+                let holds = |speed: &f32| coded.holds(f64::from(*speed));
+                let mut all = view.indexed_iter();
+                let bad = if view.iter().all(holds) { None } else { all.find(|(_, c)| !holds(c)) };
+                bad.map_or(Ok(()), |(at, &speed)| told(at, f64::from(speed)))
             }
             HostView::F64(view) => {
-                view.indexed_iter().try_for_each(|(at, &speed)| check(at, speed))
+                let holds = |speed: &f64| coded.holds(*speed);
+                let mut all = view.indexed_iter();
+                let bad = if view.iter().all(holds) { None } else { all.find(|(_, c)| !holds(c)) };
+                bad.map_or(Ok(()), |(at, &speed)| told(at, speed))
             }
         }
     }
