@@ -109,7 +109,8 @@ fn schedules_of_finite_volumes_give_the_interpreters_bits() {
 
 #[test]
 fn schedules_of_finite_differences_give_the_interpreters_bits() {
-    for (dimensions, cells) in [(2, 5), (3, 3), (3, 6)] {
+    // 9: more than one vector along x, rows in columns.
+    for (dimensions, cells) in [(2, 5), (3, 3), (3, 6), (3, 9)] {
         hold("euler", "fd4", dimensions, cells, &["F"]);
     }
     hold("elastics", "fd4", 2, 3, &["D"]);

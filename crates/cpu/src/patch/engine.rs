@@ -10,17 +10,18 @@ use temblor_patch::{Cell, Interpreter, Kernel};
 use super::batch::{Batch, Cells};
 use super::sys::{Compiled, Scratch};
 
-/// Operations that a task should have at least, so that handing it out costs little beside: some
-/// hundred microseconds' worth.
-const LEAST_WORK: f64 = 2e6;
+/// Operations that a task should have at least, so that handing it out, some microseconds, costs little
+/// beside: 20 microseconds' worth at 20 operations per nanosecond, as Euler's kernels run.
+// 2e6: with 16 threads Euler at p = 3 kept to one below K = 300 and was slower than the plain loops.
+const LEAST_WORK: f64 = 4e5;
 
-/// Tasks per thread, so that a slow thread holds up little.
+/// Most tasks per thread, so that a slow thread holds up little.
 const TASKS: usize = 8;
 
 pub(crate) struct Engine {
     pub(crate) kernel: Arc<Kernel>,
-    /// Patches that a task should have at least.
-    least: usize,
+    /// Tasks' worth of work in a patch.
+    work: f64,
     way: Way,
 }
 
@@ -35,23 +36,38 @@ enum Way {
     },
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small quotient")]
-fn least(kernel: &Kernel) -> usize {
+fn work(kernel: &Kernel) -> f64 {
     let voxels = u32::try_from(kernel.shape.voxels()).unwrap_or(u32::MAX);
-    let patch = kernel.flops() * f64::from(voxels);
-    (LEAST_WORK / patch.max(1.0)).ceil().clamp(1.0, 1e6) as usize
+    (kernel.flops() * f64::from(voxels)).max(1.0) / LEAST_WORK
+}
+
+/// Patches per task, all tasks but the last having as many: as many tasks as have work enough, at most
+/// `TASKS` per thread, so cut that the thread with most patches has as few as can be.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+fn even(patches: usize, work: f64, threads: usize) -> usize {
+    let worth = u32::try_from(patches).map_or(f64::INFINITY, f64::from) * work;
+    let tasks = worth.clamp(1.0, (threads * TASKS) as f64) as usize;
+    if tasks < threads {
+        return patches.div_ceil(tasks).max(1);
+    }
+    let task = |rounds: usize| patches.div_ceil(rounds * threads).max(1);
+    let busiest = |rounds: &usize| {
+        let task = task(*rounds);
+        (patches.div_ceil(task).div_ceil(threads) * task, usize::MAX - rounds)
+    };
+    (1..=tasks / threads).min_by_key(busiest).map_or(1, task)
 }
 
 impl Engine {
     pub(crate) fn interpreter(kernel: Kernel) -> Self {
         let kernel = Arc::new(kernel);
         let way = Way::Interpreter(Interpreter::new(kernel.clone()));
-        Self { least: least(&kernel), kernel, way }
+        Self { work: work(&kernel), kernel, way }
     }
 
     pub(crate) fn compiled(kernel: Kernel, code: Compiled, whole: bool) -> Self {
         let way = Way::Compiled { code, whole, idle: Mutex::default() };
-        Self { least: least(&kernel), kernel: Arc::new(kernel), way }
+        Self { work: work(&kernel), kernel: Arc::new(kernel), way }
     }
 
     /// Whether the schedule means loops over all patches.
@@ -67,7 +83,7 @@ impl Engine {
         }
         match &self.way {
             Way::Compiled { whole: true, .. } => patches.div_ceil(threads).max(1),
-            _ => patches.div_ceil(threads * TASKS).max(self.least),
+            _ => even(patches, self.work, threads),
         }
     }
 
@@ -137,5 +153,30 @@ impl Engine {
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::even;
+
+    #[test]
+    fn tasks_are_worth_their_handing_out_and_share_patches_evenly() {
+        // Work in tasks per patch, threads.
+        for (work, threads) in [(0.03, 16), (0.26, 16), (5.0, 16), (0.03, 2), (1e-4, 3)] {
+            for patches in [1, 2, 7, 15, 16, 17, 64, 1000, 1024, 16384] {
+                let task = even(patches, work, threads);
+                let tasks = patches.div_ceil(task);
+                let alone = tasks == 1;
+                assert!(alone || task as f64 * work >= 0.99, "{work}, {threads}: {patches}");
+                // All but the last as large, so none waits for more than one task.
+                let enough = patches as f64 * work >= threads as f64 && patches >= threads;
+                assert!(!enough || 2 * tasks > threads, "{work}, {threads}: {patches}");
+            }
+        }
+        assert_eq!(even(64, 1.0, 16), 1);
+        assert_eq!(even(40, 1.0, 16), 3);
+        assert_eq!(even(40, 0.4, 16), 3);
+        assert_eq!(even(8, 5.0, 16), 1);
     }
 }

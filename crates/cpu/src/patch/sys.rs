@@ -37,13 +37,19 @@ pub(crate) struct Scratch {
     values: Vec<f64>,
     /// First value on such a multiple.
     start: usize,
+    /// Room for the pointers of a call, empty between calls.
+    inputs: Vec<*const f64>,
+    outputs: Vec<*mut f64>,
 }
+
+// SAFETY: no pointer outlives the call that it was made for, so that none crosses threads.
+unsafe impl Send for Scratch {}
 
 impl Scratch {
     fn zeros(length: usize) -> Self {
         let values = vec![0.0; length + LINE / size_of::<f64>()];
         let start = values.as_ptr().align_offset(LINE);
-        Self { values, start }
+        Self { values, start, inputs: Vec::new(), outputs: Vec::new() }
     }
 
     /// Doubles that it holds.
@@ -115,9 +121,10 @@ impl Compiled {
         let patches = batch.check(&self.shape);
         assert!(parameters.len() >= self.parameters, "all parameters are given");
         assert!(scratch.len() >= self.scratch_len(patches), "scratch is large enough");
-        let inputs: Vec<*const f64> = batch.inputs.iter().map(|input| input.as_ptr()).collect();
-        let outputs: Vec<*mut f64> =
-            batch.outputs.iter_mut().map(|output| output.as_mut_ptr()).collect();
+        scratch.inputs.clear();
+        scratch.inputs.extend(batch.inputs.iter().map(|input| input.as_ptr()));
+        scratch.outputs.clear();
+        scratch.outputs.extend(batch.outputs.iter_mut().map(|output| output.as_mut_ptr()));
         let speeds = match &mut batch.speeds {
             [] => std::ptr::null_mut(),
             speeds => speeds.as_mut_ptr(),
@@ -127,8 +134,8 @@ impl Compiled {
         // are only read, outputs do not overlap since they are exclusive borrows.
         unsafe {
             (self.run)(
-                inputs.as_ptr(),
-                outputs.as_ptr(),
+                scratch.inputs.as_ptr(),
+                scratch.outputs.as_ptr(),
                 batch.centres.as_ptr(),
                 batch.sizes.as_ptr(),
                 batch.times.as_ptr(),
@@ -139,5 +146,7 @@ impl Compiled {
                 scratch.first(),
             );
         }
+        scratch.inputs.clear();
+        scratch.outputs.clear();
     }
 }

@@ -3,7 +3,10 @@
 
 use std::fmt::Write as _;
 
-use super::{SIGNATURE, base, length, loaded, temporaries, uniform_leaf};
+use super::flat::VECTOR;
+use super::planar;
+use super::rows::Form;
+use super::{SIGNATURE, base, loaded, temporaries, uniform_leaf};
 use crate::emit::{Scalars, graph_order, literal, place};
 use crate::graph::{BlockId, Leaf, Node, Value};
 use crate::kernel::{INPUT, Kernel, OUTPUT, Stage};
@@ -37,10 +40,19 @@ impl Table {
 pub(super) struct StageFrame<'a> {
     pub(super) stage: &'a Stage,
     pub(super) number: usize,
+    pub(super) form: Form,
     pub(super) tables: Vec<Table>,
     pub(super) voxels: usize,
     /// Voxels in whole tiles.
     pub(super) padded: usize,
+}
+
+impl StageFrame<'_> {
+    /// Which of the tables has a block's offsets.
+    pub(super) fn table(&self, block: BlockId) -> usize {
+        let table = Table::Base(block, [true; 3]);
+        self.tables.iter().position(|known| *known == table).unwrap_or(0)
+    }
 }
 
 pub(super) struct Frame<'a> {
@@ -53,10 +65,14 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(kernel: &'a Kernel, lanes: usize) -> Self {
+    /// `forms` has one per stage, or none where all are tiles.
+    pub(super) fn new(kernel: &'a Kernel, forms: &[Form], lanes: usize) -> Self {
         let scalars = Scalars::new(&kernel.graph);
         let uniforms = uniforms(kernel, &scalars);
-        let stage = |(number, stage)| stage_frame(kernel, lanes, number, stage);
+        let stage = |(number, stage)| {
+            let form = forms.get(number).copied().unwrap_or(Form::Tiles);
+            stage_frame(kernel, lanes, form, number, stage)
+        };
         let stages = kernel.stages.iter().enumerate().map(stage).collect();
         Self { kernel, scalars, lanes, uniforms, stages }
     }
@@ -66,7 +82,7 @@ impl<'a> Frame<'a> {
         let (kernel, name) = (self.kernel, &self.kernel.name);
         let entries: usize =
             self.stages.iter().map(|stage| stage.tables.len() * stage.padded).sum();
-        let (offsets, doubles) = pool(kernel);
+        let (offsets, doubles) = pool(self);
         // The tables lie behind the temporaries.
         let _ = writeln!(
             text,
@@ -144,6 +160,7 @@ impl<'a> Frame<'a> {
 fn stage_frame<'a>(
     kernel: &Kernel,
     lanes: usize,
+    form: Form,
     number: usize,
     stage: &'a Stage,
 ) -> StageFrame<'a> {
@@ -171,7 +188,18 @@ fn stage_frame<'a>(
     }
     let extent = |axis: usize| usize::try_from(stage.high[axis] - stage.low[axis]).unwrap_or(0);
     let voxels = (0..3).map(extent).product::<usize>();
-    StageFrame { stage, number, tables, voxels, padded: voxels.next_multiple_of(lanes) }
+    let mut whole = lanes;
+    match form {
+        Form::Tiles => {}
+        // Results lie in the order of the voxels.
+        Form::Points => {
+            whole = VECTOR;
+            tables.retain(|table| matches!(table, Table::Base(INPUT, _)));
+        }
+        Form::Sums => tables.clear(),
+    }
+    let padded = voxels.next_multiple_of(whole);
+    StageFrame { stage, number, form, tables, voxels, padded }
 }
 
 /// Uniform values that something of a voxel uses, or that are written or reduced.
@@ -229,7 +257,8 @@ fn print_tables(kernel: &Kernel, stage: &StageFrame, text: &mut String) {
 
 /// Where temporaries lie in a patch's scratch, and its size, doubles: blocks never alive together
 /// share room, first fit.
-fn pool(kernel: &Kernel) -> (Vec<usize>, usize) {
+fn pool(frame: &Frame) -> (Vec<usize>, usize) {
+    let kernel = frame.kernel;
     let mut offsets = vec![0usize; kernel.blocks.len()];
     let mut end = 0;
     let touches: Vec<Vec<BlockId>> = kernel
@@ -246,7 +275,7 @@ fn pool(kernel: &Kernel) -> (Vec<usize>, usize) {
         let first = touches.iter().position(|blocks| blocks.contains(&block));
         let last = touches.iter().rposition(|blocks| blocks.contains(&block));
         let (Some(first), Some(last)) = (first, last) else { continue };
-        let size = length(kernel, block).next_multiple_of(8);
+        let size = planar::size(frame, block);
         let alive = |other: &&[usize; 4]| other[0] <= last && first <= other[1];
         let mut taken: Vec<[usize; 4]> = placed.iter().filter(alive).copied().collect();
         taken.sort_unstable_by_key(|other| other[2]);

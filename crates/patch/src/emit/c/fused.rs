@@ -10,14 +10,19 @@ use std::collections::{HashMap, HashSet};
 use super::families::{Families, families};
 use super::flat;
 use super::frame::{Frame, StageFrame, Table, written};
+use super::rows::Form;
 use super::segments::{Segment, segments, slots};
-use super::{Options, loaded, position, uniform_leaf};
+use super::{Options, loaded, planar, position, turn, uniform_leaf};
 use crate::emit::{depth_first, place};
-use crate::graph::{Coordinate, Leaf, Node, Value};
-use crate::kernel::Kernel;
+use crate::graph::{BlockId, Coordinate, Leaf, Node, Value};
+use crate::kernel::{INPUT, Kernel, OUTPUT};
 
-pub(super) fn emit(kernel: &Kernel, options: &Options, text: &mut String) {
-    let frame = Frame::new(kernel, usize::from(options.lanes));
+pub(super) fn emit(kernel: &Kernel, forms: &[Form], options: &Options, text: &mut String) {
+    let frame = Frame::new(kernel, forms, usize::from(options.lanes));
+    if turn::is_printed(&frame) {
+        let width = |block: BlockId| usize::from(kernel.blocks[usize::from(block.0)].width);
+        turn::print(&kernel.name, width(INPUT), width(OUTPUT), text);
+    }
     for stage in &frame.stages {
         print_stage(&frame, options, stage, text);
     }
@@ -35,6 +40,11 @@ struct Printer<'a> {
 }
 
 fn print_stage(frame: &Frame, options: &Options, stage: &StageFrame, text: &mut String) {
+    match stage.form {
+        Form::Points => return planar::print_points(frame, stage, text),
+        Form::Sums => return planar::print_sums(frame, stage, text),
+        Form::Tiles => {}
+    }
     if let Some(order) = flat::flat(frame.kernel, &frame.scalars, stage.stage) {
         flat::print(frame, stage, &order, text);
         return;
@@ -298,8 +308,7 @@ impl Printer<'_> {
         };
         self.line(&format!("    for (int l = 0; l < {valid}; l++) {{"));
         for block in written(stage.stage) {
-            let table = Table::Base(block, [true; 3]);
-            let slot = stage.tables.iter().position(|known| *known == table).unwrap_or(0);
+            let slot = stage.table(block);
             let shape = &self.frame.kernel.blocks[usize::from(block.0)];
             let origin = place(shape, 0, [Coordinate::Shift(0); 3]).constant;
             let number = block.0;

@@ -22,8 +22,10 @@ mod flat;
 mod frame;
 mod fused;
 mod plain;
+mod planar;
 mod rows;
 mod segments;
+mod turn;
 
 use std::fmt::Write as _;
 
@@ -105,7 +107,9 @@ pub fn emit(kernel: &Kernel, options: &Options) -> Result<String> {
     match options.style {
         Style::Fused => {
             let stored = rows::stored(kernel);
-            fused::emit(stored.as_ref().unwrap_or(kernel), options, &mut text);
+            let (kernel, forms) =
+                stored.as_ref().map_or((kernel, &[][..]), |(made, forms)| (made, forms));
+            fused::emit(kernel, forms, options, &mut text);
         }
         Style::Plain => plain::emit(kernel, false, &mut text)?,
         Style::PlainFlat => plain::emit(kernel, true, &mut text)?,

@@ -30,8 +30,38 @@ struct Point {
     class: Value,
 }
 
+/// A kernel of one stage taken apart: what is stored, and who uses it.
+pub(super) struct Parts<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) stage: &'a Stage,
+    /// Values at the voxel itself.
+    pub(super) here: Graph,
+    /// What is stored along each axis, in `here`; nothing where no neighbour is read.
+    pub(super) values: [Vec<Value>; 3],
+    /// Farthest neighbours along each axis, 0 among them.
+    pub(super) reach: [[i16; 2]; 3],
+    points: Vec<Point>,
+    classes: HashMap<(usize, Value), usize>,
+}
+
+/// How a stage is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Tiles of any voxels, or rows where all unknowns are treated alike.
+    Tiles,
+    /// Vectors of any voxels, results by unknown: [`super::planar`].
+    Points,
+    /// Values by unknown turned to values by voxel: [`super::planar`].
+    Sums,
+}
+
 /// The kernel with its fluxes stored, if that leaves a sum alike for all unknowns.
-pub(super) fn stored(kernel: &Kernel) -> Option<Kernel> {
+pub(super) fn stored(kernel: &Kernel) -> Option<(Kernel, Vec<Form>)> {
+    let parts = parts(kernel)?;
+    super::planar::stored(&parts).or_else(|| in_tiles(&parts))
+}
+
+fn parts(kernel: &Kernel) -> Option<Parts<'_>> {
     let [stage] = kernel.stages.as_slice() else { return None };
     let output = &kernel.blocks[usize::from(OUTPUT.0)];
     if stage.maximum.is_some() || (stage.low, stage.high) != (output.low, output.high) {
@@ -42,6 +72,7 @@ pub(super) fn stored(kernel: &Kernel) -> Option<Kernel> {
     // Unknown `u` of an axis's block is the one class that write `u` uses.
     let mut classes: HashMap<(usize, Value), usize> = HashMap::new();
     let mut blocks: [Vec<Option<Value>>; 3] = Default::default();
+    let mut reach = [[0i16; 2]; 3];
     for (unknown, write) in stage.writes.iter().enumerate() {
         let needed = reachable_until(&kernel.graph, write.value, &points);
         for point in points.iter().filter(|point| needed[point.value.index()]) {
@@ -52,46 +83,94 @@ pub(super) fn stored(kernel: &Kernel) -> Option<Kernel> {
                 return None;
             }
             *place = Some(point.class);
+            let [low, high] = &mut reach[point.axis];
+            (*low, *high) = ((*low).min(point.shift.into()), (*high).max(point.shift.into()));
         }
     }
-    let mut made = Kernel { blocks: kernel.blocks[..2].to_vec(), ..kernel.clone() };
-    made.stages.clear();
-    // A stage per axis. The interior of all axes in one stage, which halves gathers and divisions:
-    // Euler 2 % faster at p = 3, 5 % slower at 6 and 10 % at 16, where more is scattered at once.
-    let (mut ids, mut graph) = ([INPUT; 3], Graph::new());
-    for (axis, block) in blocks.iter().enumerate().filter(|(_, block)| !block.is_empty()) {
-        let outputs: Vec<Value> = block.iter().copied().collect::<Option<_>>()?;
-        let shifts = || points.iter().filter(|point| point.axis == axis).map(|point| point.shift);
-        let (mut low, mut high) = (output.low, output.high);
-        low[axis] += i16::from(shifts().min()?.min(0));
-        high[axis] += i16::from(shifts().max()?.max(0));
-        let id = BlockId(u16::try_from(made.blocks.len()).ok()?);
-        let width = u16::try_from(outputs.len()).ok()?;
+    let [x, y, z] = blocks.map(|block| block.into_iter().collect::<Option<Vec<Value>>>());
+    Some(Parts { kernel, stage, here, values: [x?, y?, z?], reach, points, classes })
+}
+
+impl Parts<'_> {
+    /// A kernel without stages and temporaries.
+    pub(super) fn bare(&self) -> Kernel {
+        Kernel {
+            blocks: self.kernel.blocks[..2].to_vec(),
+            stages: Vec::new(),
+            ..self.kernel.clone()
+        }
+    }
+
+    /// What the stage writes, with all that is stored loaded from an axis's block.
+    pub(super) fn rest(&self, ids: [BlockId; 3], graph: &mut Graph) -> Vec<Value> {
+        let stored = |point: &Point| {
+            let mut at = [Coordinate::Shift(0); 3];
+            at[point.axis] = Coordinate::Shift(point.shift);
+            let unknown = self.classes[&(point.axis, point.class)];
+            let unknown = u16::try_from(unknown).unwrap_or(u16::MAX);
+            (point.value, Leaf::Load { block: ids[point.axis], unknown, at })
+        };
+        let cut: HashMap<Value, Leaf> = self.points.iter().map(stored).collect();
+        replaced(&self.kernel.graph, &self.stage.outputs(), &cut, graph)
+    }
+
+    /// The stage with other values.
+    pub(super) fn last(&self, values: &[Value]) -> Stage {
+        let mut last = self.stage.clone();
+        for (write, &value) in last.writes.iter_mut().zip(values) {
+            write.value = value;
+        }
+        last
+    }
+}
+
+/// A block for what is stored along an axis.
+pub(super) fn block(
+    kernel: &mut Kernel,
+    name: &str,
+    width: usize,
+    range: [[i16; 3]; 2],
+) -> Option<BlockId> {
+    let id = BlockId(u16::try_from(kernel.blocks.len()).ok()?);
+    let [low, high] = range;
+    kernel.blocks.push(Block { name: name.into(), width: u16::try_from(width).ok()?, low, high });
+    Some(id)
+}
+
+/// Writes of values to a block's unknowns.
+pub(super) fn writes(block: BlockId, values: &[Value]) -> impl Iterator<Item = Write> + '_ {
+    (0u16..).zip(values).map(move |(unknown, &value)| Write { block, unknown, value })
+}
+
+/// Adds a stage and a block per axis for what is stored there.
+// The interior of all axes in one stage, which halves gathers and divisions: Euler 2 % faster at p = 3,
+// 5 % slower at 6 and 10 % at 16, where more is scattered at once.
+pub(super) fn by_axis(parts: &Parts, made: &mut Kernel, graph: &mut Graph) -> Option<[BlockId; 3]> {
+    let mut ids = [INPUT; 3];
+    for axis in (0..3).filter(|&axis| !parts.values[axis].is_empty()) {
+        let (mut low, mut high) = (parts.stage.low, parts.stage.high);
+        low[axis] += parts.reach[axis][0];
+        high[axis] += parts.reach[axis][1];
         let name = format!("values along {}", ["x", "y", "z"][axis]);
-        made.blocks.push(Block { name: name.clone(), width, low, high });
-        let values = graph.graft(&here, &outputs, Graph::leaf);
-        let writes = (0u16..).zip(values);
-        let writes = writes.map(|(unknown, value)| Write { block: id, unknown, value }).collect();
+        let values = graph.graft(&parts.here, &parts.values[axis], Graph::leaf);
+        ids[axis] = block(made, &name, values.len(), [low, high])?;
+        let writes = writes(ids[axis], &values).collect();
         made.stages.push(Stage { name, low, high, writes, maximum: None, call: None });
-        ids[axis] = id;
     }
-    let stored = |point: &Point| {
-        let mut at = [Coordinate::Shift(0); 3];
-        at[point.axis] = Coordinate::Shift(point.shift);
-        let unknown = classes[&(point.axis, point.class)];
-        let unknown = u16::try_from(unknown).unwrap_or(u16::MAX);
-        (point.value, Leaf::Load { block: ids[point.axis], unknown, at })
-    };
-    let cut: HashMap<Value, Leaf> = points.iter().map(stored).collect();
-    let values = replaced(&kernel.graph, &stage.outputs(), &cut, &mut graph);
-    let mut last = stage.clone();
-    for (write, value) in last.writes.iter_mut().zip(values) {
-        write.value = value;
-    }
+    Some(ids)
+}
+
+/// Stages in tiles, for what [`super::planar`] does not take.
+fn in_tiles(parts: &Parts) -> Option<(Kernel, Vec<Form>)> {
+    let mut made = parts.bare();
+    let mut graph = Graph::new();
+    let ids = by_axis(parts, &mut made, &mut graph)?;
+    let values = parts.rest(ids, &mut graph);
     made.graph = graph;
-    made.stages.push(last);
+    made.stages.push(parts.last(&values));
     let flat = flat::flat(&made, &Scalars::new(&made.graph), made.stages.last()?).is_some();
-    flat.then_some(made)
+    let forms = vec![Form::Tiles; made.stages.len()];
+    flat.then_some((made, forms))
 }
 
 /// The points of a stage; none if there are none, or loads that are not by shifts of the input.
@@ -163,7 +242,7 @@ fn reachable_until(graph: &Graph, output: Value, points: &[Point]) -> Vec<bool> 
 }
 
 /// Adds to `to` what `outputs` need, with the values of `cut` loaded.
-fn replaced(
+pub(super) fn replaced(
     from: &Graph,
     outputs: &[Value],
     cut: &HashMap<Value, Leaf>,
