@@ -202,8 +202,13 @@ pub(crate) fn one_step_is_within_the_codecs_bound(
                     plan.advance(1).unwrap();
                     let got = download(plan.as_mut(), Field::Pressure, shape);
                     let increment = name.starts_with("int16-increment");
-                    // Increments are up to four times as large as what they lead to.
-                    let times = if increment { 10.0 } else { 2.0 };
+                    // Increments are up to four times as large as what they lead to. Noise doubles
+                    // what rounding to nearest may be off by: of d+ or p+, not of p + d+.
+                    let times = match () {
+                        () if increment => 2.0 * (2.0 * 4.0 + 1.0),
+                        () if name.starts_with("int16") => 2.0 * 2.0,
+                        () => 2.0,
+                    };
                     let worst = excess(&got, &oracle.p, name, times, 1);
                     let what = format!("{name} {} {which} {shape:?}", variant.name);
                     assert!(worst <= 1.0, "{what}: {worst} of the bound");
@@ -340,14 +345,14 @@ pub(crate) fn uploads_are_rounded_as_defined(backend: &CudaBackend) {
     }
 }
 
-/// Traces of a shot in four layers of 2000 to 3000 m/s.
+/// Traces of a shot in four layers of 2000 to 2999 m/s.
 pub(crate) fn layered_traces(backend: &CudaBackend, name: &str) -> Array2<f64> {
     let (shape, steps) = ([160, 150, 192], 2000);
     let problem = stored(shape, 8, Boundaries::uniform(cpml(20)), name);
     let options = PlanOptions::new(30, steps).speeds(SLOWEST, FASTEST);
     let mut plan = backend.propagator(&problem, &options).unwrap();
     let speed = Array3::from_shape_fn((shape[0], shape[1], shape[2]), |(i, _, k)| {
-        2000.0 + 333.0 * ((k + i / 10) / 48) as f64 / 1.3
+        2000.0 + 333.0 * ((k + i / 10).min(191) / 48) as f64
     });
     plan.upload(Field::WaveSpeed, Region::whole(shape), speed.view().into()).unwrap();
     // A Ricker wavelet at half the frequency that the layers are tuned for.
