@@ -12,7 +12,7 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use temblor_backend::{Backend, DeviceInfo};
-use temblor_conformance::{Check, Family, Outcome, Verdict, checks, judge};
+use temblor_conformance::{Check, Family, Outcome, Verdict, arithmetic, checks, concerns, judge};
 
 use crate::exit::Failure;
 use crate::provenance::Provenance;
@@ -169,7 +169,7 @@ pub fn run(args: &ConformanceArgs) -> anyhow::Result<bool> {
         rows: Vec::new(),
     };
     'all: for (backend, variant) in &columns {
-        for check in &chosen {
+        for check in chosen.iter().filter(|check| concerns(*backend, variant, check)) {
             if stop.load(Ordering::Relaxed) {
                 matrix.complete = false;
                 break 'all;
@@ -235,21 +235,23 @@ fn open(
 fn columns<'a>(
     opened: &'a [Box<dyn Backend>],
     only: Option<&str>,
-) -> Result<Vec<(&'a dyn Backend, String)>, Failure> {
+) -> anyhow::Result<Vec<(&'a dyn Backend, String)>> {
     let mut columns = Vec::new();
     for backend in opened {
-        for variant in &backend.capabilities().variants {
+        for variant in arithmetic::variants(backend.as_ref())? {
             if only.is_none_or(|only| only == variant) {
-                columns.push((backend.as_ref(), variant.clone()));
+                columns.push((backend.as_ref(), variant));
             }
         }
     }
     match only {
         Some(only) if columns.is_empty() => {
-            let all: Vec<_> =
-                opened.iter().flat_map(|b| b.capabilities().variants.clone()).collect();
+            let mut all = Vec::new();
+            for backend in opened {
+                all.extend(arithmetic::variants(backend.as_ref())?);
+            }
             let message = format!("there is no variant `{only}`; there are: {}", all.join(", "));
-            Err(Failure::Unsupported(message))
+            Err(Failure::Unsupported(message).into())
         }
         _ => Ok(columns),
     }

@@ -125,7 +125,14 @@ pub fn judge(backend: &dyn Backend, variant: &str, check: &Check) -> Verdict {
     judge_by(UNSUPPORTED, backend, variant, check)
 }
 
-/// Judges a check on every variant that a backend has for any problem, as tests do: a line per
+/// Whether a check poses problems in an arithmetic that a variant has by
+/// [`arithmetic::OFFERS`], which a check of its own holds to be exact.
+#[must_use]
+pub fn concerns(backend: &dyn Backend, variant: &str, check: &Check) -> bool {
+    check.family == Family::Arithmetic || arithmetic::is_plain(&backend.device().backend, variant)
+}
+
+/// Judges a check on every variant that it concerns, as tests do: a line per
 /// outcome.
 ///
 /// # Errors
@@ -133,7 +140,8 @@ pub fn judge(backend: &dyn Backend, variant: &str, check: &Check) -> Verdict {
 pub fn judge_variants(backend: &dyn Backend, check: &Check) -> Result<String, String> {
     let (mut lines, mut failures) = (String::new(), String::new());
     let id = &backend.device().backend;
-    for variant in &backend.capabilities().variants {
+    let variants = arithmetic::variants(backend).map_err(|error| error.to_string())?;
+    for variant in variants.iter().filter(|variant| concerns(backend, variant, check)) {
         match judge(backend, variant, check) {
             Verdict::Passed(outcomes) => {
                 for o in outcomes {

@@ -66,6 +66,9 @@ pub const UNSUPPORTED: &[Unsupported] = &[
     only_3d("cuda", "tma", TILES),
     only_3d("cuda", "fused2", TILES),
     only_3d("cuda", "shared", TILES),
+    only_3d("cuda", "ozaki_mma", "its kernels march tiles of a 3-D grid"),
+    only_3d("cuda", "ozaki_dp4a", "its kernels march tiles of a 3-D grid"),
+    only_3d("cuda", "stored_wide", "its tiles span y and z; a 2-D problem takes `stored`"),
 ];
 
 /// The only orders that a variant has kernels for; checks over several orders run these.
@@ -85,5 +88,17 @@ const fn tuned(variant: &'static str) -> OnlyOrders {
     OnlyOrders { backend: "cuda", variant, orders: &[4, 6, 8], why: "built for radius 2, 3 and 4" }
 }
 
+const fn digits(variant: &'static str) -> OnlyOrders {
+    let why = "fragments hold the taps of radius 1 to 4";
+    OnlyOrders { backend: "cuda", variant, orders: &[2, 4, 6, 8], why }
+}
+
 /// Variants that leave orders out; any other must list every order from 2 to 16.
-pub const ONLY_ORDERS: &[OnlyOrders] = &[tuned("wide"), tuned("tma"), tuned("fused2")];
+pub const ONLY_ORDERS: &[OnlyOrders] = &[
+    tuned("wide"),
+    tuned("tma"),
+    tuned("fused2"),
+    tuned("stored_wide"),
+    digits("ozaki_mma"),
+    digits("ozaki_dp4a"),
+];

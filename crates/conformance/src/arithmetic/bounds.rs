@@ -69,7 +69,9 @@ impl Applied<'_> {
                     DigitKind::Int8 => self.bytes(digits),
                     DigitKind::Bf16 => self.limbs(digits),
                 };
-                (error + self.single()) / norm
+                // How far the mean square of so many roundings strays, and what smooth data keep of
+                // them in step.
+                1.1 * (error + self.single()) / norm
             }),
             Arithmetic::Stored(storage) => (self.stored(storage.wavefields) + self.single()) / norm,
             _ if self.in_table() => 1e-6,
@@ -123,8 +125,7 @@ impl Applied<'_> {
     }
 
     fn quantised(&self, digits: Digits) -> QuantisedOperator {
-        let quantised = QuantisedOperator::new(&self.problem.operator, digits.operator);
-        quantised.expect("an operator that a plan was made for has integers")
+        quantised(self.problem, digits)
     }
 
     fn size(&self) -> f64 {
@@ -165,12 +166,16 @@ impl Applied<'_> {
         let left = |limbs: u8| (1.0 - 9.0 * f64::from(limbs)).exp2();
         let weights = self.weights();
         let (gain, reach, size) = (self.gain(&weights), self.reach(&weights), self.size());
+        // The centre takes up what the others have lost, of the same sign at the worst. Limbs may also
+        // be the bytes of the quantised operator, which BF16 holds.
         let operator = match self.data {
-            // The centre takes up what the others have lost, as far as its own limbs go.
-            Data::Uniform => 2.0 * gain,
-            Data::Waves => reach,
+            Data::Uniform => gain + reach,
+            Data::Waves => 2.0 * reach,
         };
-        let mut error = size * (operator * left(digits.operator) + gain * left(digits.wavefield));
+        let bytes = difference(&self.quantised(digits).weights(), &weights);
+        let bytes = rms(&laplacian(self.problem, &bytes, self.p), self.of);
+        let mut error = bytes.max(size * operator * left(digits.operator));
+        error += size * gain * left(digits.wavefield);
         for (a, b) in dropped(digits) {
             error += size * reach * left(a) * left(b) / left(0).powi(2);
         }
@@ -210,8 +215,7 @@ pub(super) fn at_worst(problem: &WaveProblem, c2dt2: f64) -> f64 {
         Arithmetic::Digits(digits) if digits.kind == DigitKind::Int8 => {
             // 2^E is at most twice the largest value, and a little for digits below 128.
             let step = 1.01 * (2.0 - 8.0 * f64::from(digits.wavefield)).exp2();
-            let quantised = QuantisedOperator::new(&problem.operator, digits.operator);
-            let quantised = quantised.expect("an operator that a plan was made for has integers");
+            let quantised = quantised(problem, digits);
             let mut error = 0.5 * step * all + reach(&difference(&quantised.weights(), &weights));
             for (a, b) in dropped(digits) {
                 let places = digits.operator + digits.wavefield - 2 - a - b;
@@ -227,8 +231,10 @@ pub(super) fn at_worst(problem: &WaveProblem, c2dt2: f64) -> f64 {
         }
         Arithmetic::Digits(digits) => {
             let left = |limbs: u8| (1.0 - 9.0 * f64::from(limbs)).exp2();
+            let bytes = reach(&difference(&quantised(problem, digits).weights(), &weights));
             let lost: f64 = dropped(digits).into_iter().map(|(a, b)| left(a + b)).sum();
-            all * (2.0 * left(digits.operator) + left(digits.wavefield) + lost)
+            bytes.max(2.0 * all * left(digits.operator))
+                + all * (left(digits.wavefield) + lost)
                 + 54.0 * ROUNDING * all
         }
         Arithmetic::Stored(storage) => {
@@ -273,18 +279,18 @@ pub(super) fn noise(problem: &WaveProblem, c2dt2: f64) -> Noise {
             * (weights[0].abs() + 2.0 * weights[1..].iter().map(|w| w.abs()).sum::<f64>())
     };
     let weights = problem.operator.second_derivative();
-    let operator = match digits.kind {
-        DigitKind::Bf16 => reach(&weights) * 2.0 * (1.0 - 9.0 * f64::from(digits.operator)).exp2(),
-        DigitKind::Int8 => {
-            let quantised = QuantisedOperator::new(&problem.operator, digits.operator);
-            let quantised = quantised.expect("an operator that a plan was made for has integers");
-            reach(&difference(&quantised.weights(), &weights))
-        }
-    };
+    let bytes = reach(&difference(&quantised(problem, digits).weights(), &weights));
+    let limbs = 2.0 * reach(&weights) * (1.0 - 9.0 * f64::from(digits.operator)).exp2();
+    let operator = if digits.kind == DigitKind::Int8 { bytes } else { bytes.max(limbs) };
     let white = (worst - operator) / 3.0_f64.sqrt();
     // Quantised weights are known; what limbs leave is not.
     let operator = if digits.kind == DigitKind::Bf16 { operator } else { 0.0 };
     Noise { white, operator }
+}
+
+fn quantised(problem: &WaveProblem, digits: Digits) -> QuantisedOperator {
+    let quantised = QuantisedOperator::new(&problem.operator, digits.operator);
+    quantised.expect("an operator that a plan was made for has integers")
 }
 
 /// Pairs of digits whose products are left out.

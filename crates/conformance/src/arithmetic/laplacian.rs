@@ -53,17 +53,18 @@ fn compare(
     Ok(Found { error, bound, upload: peak(&changes) })
 }
 
-/// Compares in every arithmetic that a variant has.
+/// Compares in arithmetics that a variant has.
 fn sweep(
     backend: &dyn Backend,
     variant: &str,
     cases: &[([usize; 3], [f64; 3], Operator)],
     data: &[Data],
+    arithmetics: &[Arithmetic],
 ) -> Outcomes {
     let mut outcomes = Vec::new();
     let mut orders = Orders::new(backend, variant);
     for (number, &(shape, spacing, operator)) in cases.iter().enumerate() {
-        for arithmetic in offer::offered_by(backend, variant) {
+        for &arithmetic in arithmetics {
             let problem = apply::problem(shape, spacing, operator, arithmetic)?;
             if !orders.take(backend, &problem)? {
                 continue;
@@ -84,11 +85,13 @@ fn sweep(
 }
 
 pub(super) fn uniform(backend: &dyn Backend, variant: &str) -> Outcomes {
-    sweep(backend, variant, &[([40, 32, 48], EQUAL, ORDER_8)], &[Data::Uniform])
+    let all = offer::offered_by(backend, variant);
+    sweep(backend, variant, &[([40, 32, 48], EQUAL, ORDER_8)], &[Data::Uniform], &all)
 }
 
 pub(super) fn waves(backend: &dyn Backend, variant: &str) -> Outcomes {
-    sweep(backend, variant, &[([40, 32, 48], EQUAL, ORDER_8)], &[Data::Waves])
+    let all = offer::offered_by(backend, variant);
+    sweep(backend, variant, &[([40, 32, 48], EQUAL, ORDER_8)], &[Data::Waves], &all)
 }
 
 pub(super) fn shapes(backend: &dyn Backend, variant: &str) -> Outcomes {
@@ -97,13 +100,15 @@ pub(super) fn shapes(backend: &dyn Backend, variant: &str) -> Outcomes {
         ([50, 41, 67], EQUAL, ORDER_8),
         ([33, 17, 65], UNEQUAL, ORDER_8),
     ];
-    sweep(backend, variant, &cases, &[Data::Uniform, Data::Waves])
+    let some = offer::telling(backend, variant);
+    sweep(backend, variant, &cases, &[Data::Uniform, Data::Waves], &some)
 }
 
 pub(super) fn planar(backend: &dyn Backend, variant: &str) -> Outcomes {
     let cases =
         [([61, 1, 75], EQUAL, ORDER_8), ([61, 1, 75], UNEQUAL, Operator::Direct { order: 4 })];
-    sweep(backend, variant, &cases, &[Data::Uniform, Data::Waves])
+    let some = offer::telling(backend, variant);
+    sweep(backend, variant, &cases, &[Data::Uniform, Data::Waves], &some)
 }
 
 pub(super) fn operators(backend: &dyn Backend, variant: &str) -> Outcomes {
@@ -114,7 +119,8 @@ pub(super) fn operators(backend: &dyn Backend, variant: &str) -> Outcomes {
         .chain([fitted(3), fitted(4), Operator::Implicit { radius: 4 }])
         .map(|operator| ([33, 19, 45], UNEQUAL, operator))
         .collect();
-    sweep(backend, variant, &cases, &[Data::Uniform, Data::Waves])
+    let some = offer::telling(backend, variant);
+    sweep(backend, variant, &cases, &[Data::Uniform, Data::Waves], &some)
 }
 
 /// Relative errors of order 8 on uniform data and on waves of 8 cells, for tables.

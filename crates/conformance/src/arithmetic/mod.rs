@@ -21,7 +21,7 @@ mod support;
 mod velocity;
 
 pub use laplacian::{Found, errors};
-pub use offer::{Kind, OFFERS, Offers, catalogue, offered};
+pub use offer::{Kind, OFFERS, Offers, catalogue, is_plain, offered, variants};
 
 use crate::{Check, Family, Run};
 

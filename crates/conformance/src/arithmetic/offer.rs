@@ -1,10 +1,13 @@
 //! Which arithmetics a variant offers: those that a check runs, and the table that must say so.
 
-use temblor_backend::Backend;
+use std::collections::BTreeSet;
+
+use temblor_backend::{Backend, Error};
 use temblor_physics::{
-    Arithmetic, DigitKind, Digits, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
+    Arithmetic, DigitKind, Digits, Operator, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
 };
 
+use super::apply;
 use crate::CheckError;
 
 /// Arithmetics that differ only by numbers.
@@ -18,18 +21,23 @@ pub enum Kind {
     Stored(WavefieldStorage),
     /// Any number of digits.
     Digits(DigitKind),
+    /// Digits of the operator and of the wavefield and products dropped, these and no others.
+    Built(DigitKind, &'static [[u8; 3]]),
 }
 
 impl Kind {
-    /// The kind of an arithmetic.
+    /// Whether an arithmetic is of this kind.
     #[must_use]
-    pub const fn of(arithmetic: Arithmetic) -> Option<Self> {
-        match arithmetic {
-            Arithmetic::F32 => Some(Self::Single),
-            Arithmetic::F64 => Some(Self::Double),
-            Arithmetic::Stored(storage) => Some(Self::Stored(storage.wavefields)),
-            Arithmetic::Digits(digits) => Some(Self::Digits(digits.kind)),
-            _ => None,
+    pub fn holds(self, arithmetic: Arithmetic) -> bool {
+        match (self, arithmetic) {
+            (Self::Single, Arithmetic::F32) | (Self::Double, Arithmetic::F64) => true,
+            (Self::Stored(wavefields), Arithmetic::Stored(s)) => s.wavefields == wavefields,
+            (Self::Digits(kind), Arithmetic::Digits(d)) => d.kind == kind,
+            (Self::Built(kind, built), Arithmetic::Digits(d)) => {
+                let counts = [d.operator, d.wavefield, d.trim];
+                d.kind == kind && d.adaptive == 0 && built.contains(&counts)
+            }
+            _ => false,
         }
     }
 }
@@ -47,20 +55,92 @@ pub struct Offers {
     pub why: &'static str,
 }
 
-/// The table; exact both ways.
-pub const OFFERS: &[Offers] = &[Offers {
-    backend: "cpu-ref",
-    variant: None,
-    kinds: &[Kind::Single, Kind::Double],
-    why: "the oracle, which rounds nothing that IEEE does not",
-}];
+const STORED: &[Kind] = &[
+    Kind::Stored(WavefieldStorage::F32),
+    Kind::Stored(WavefieldStorage::Int16),
+    Kind::Stored(WavefieldStorage::Int16Increment),
+    Kind::Stored(WavefieldStorage::Bf16),
+    Kind::Stored(WavefieldStorage::Bf16Pair),
+    Kind::Stored(WavefieldStorage::Fp16),
+    Kind::Stored(WavefieldStorage::Fp16Scaled),
+];
 
-/// The row of a variant, if it has one.
-#[must_use]
-fn row(backend: &str, variant: &str) -> Option<&'static Offers> {
-    OFFERS
+const CODES: &[Kind] =
+    &[Kind::Stored(WavefieldStorage::Int16), Kind::Stored(WavefieldStorage::Int16Increment)];
+
+/// Digits that CUDA kernels are built for.
+const BUILT: Kind = Kind::Built(
+    DigitKind::Int8,
+    &[[1, 1, 0], [1, 2, 0], [2, 2, 0], [2, 3, 0], [2, 3, 1], [3, 3, 0]],
+);
+
+const fn of(
+    backend: &'static str,
+    variant: &'static str,
+    kinds: &'static [Kind],
+    why: &'static str,
+) -> Offers {
+    Offers { backend, variant: Some(variant), kinds, why }
+}
+
+/// The table; exact both ways.
+pub const OFFERS: &[Offers] = &[
+    Offers {
+        backend: "cpu-ref",
+        variant: None,
+        kinds: &[Kind::Single, Kind::Double],
+        why: "the oracle, which rounds nothing that IEEE does not",
+    },
+    of("cpu", "stored", STORED, "decodes what it reads; single precision needs no codes"),
+    of("cpu", "ozaki-scalar", &[Kind::Digits(DigitKind::Int8)], "products of signed bytes"),
+    of("cpu", "ozaki-simd", &[Kind::Digits(DigitKind::Int8)], "products of signed bytes"),
+    of("cpu", "bf16-scalar", &[Kind::Digits(DigitKind::Bf16)], "products of BF16 limbs"),
+    of("cpu", "bf16-simd", &[Kind::Digits(DigitKind::Bf16)], "products of BF16 limbs"),
+    of("cuda", "stored", STORED, "decodes what it reads; single precision needs no codes"),
+    of("cuda", "stored_wide", CODES, "copies of two-byte codes; other storage takes `stored`"),
+    of(
+        "cuda",
+        "ozaki_mma",
+        &[BUILT, Kind::Digits(DigitKind::Bf16)],
+        "tensor cores multiply bytes and BF16; kernels are built for some counts of digits",
+    ),
+    of("cuda", "ozaki_dp4a", &[BUILT], "dp4a multiplies bytes; kernels are built for some counts"),
+];
+
+/// Kinds that a variant has; single precision alone without a row.
+fn kinds(backend: &str, variant: &str) -> &'static [Kind] {
+    let row = OFFERS
         .iter()
-        .find(|row| row.backend == backend && row.variant.is_none_or(|name| name == variant))
+        .find(|row| row.backend == backend && row.variant.is_none_or(|name| name == variant));
+    row.map_or(&[Kind::Single], |row| row.kinds)
+}
+
+/// Whether a variant has single or double precision, which all checks of other families pose.
+#[must_use]
+pub fn is_plain(backend: &str, variant: &str) -> bool {
+    let kinds = kinds(backend, variant);
+    kinds.contains(&Kind::Single) || kinds.contains(&Kind::Double)
+}
+
+/// Names of all variants that a backend has in any arithmetic: those of its capabilities and those
+/// that it lists for a plain problem in each arithmetic of the catalogue.
+///
+/// # Errors
+/// Those of the backend, other than [`temblor_backend::Error::Unsupported`].
+pub fn variants(backend: &dyn Backend) -> Result<Vec<String>, CheckError> {
+    let mut names = backend.capabilities().variants.clone();
+    let order8 = Operator::Direct { order: 8 };
+    for arithmetic in catalogue() {
+        let problem = apply::problem([24, 20, 40], [10.0; 3], order8, arithmetic)?;
+        match backend.variants(&problem) {
+            Ok(variants) => names.extend(variants.into_iter().map(|v| v.name)),
+            Err(Error::Unsupported { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    Ok(names)
 }
 
 /// Whether the table says that a variant offers an arithmetic.
@@ -70,8 +150,7 @@ pub fn offered(backend: &str, variant: &str, arithmetic: Arithmetic) -> bool {
     if cfg!(test) && backend == "fake" {
         return arithmetic.to_string() == variant;
     }
-    let kinds = row(backend, variant).map_or(&[Kind::Single][..], |row| row.kinds);
-    Kind::of(arithmetic).is_some_and(|kind| kinds.contains(&kind))
+    kinds(backend, variant).iter().any(|kind| kind.holds(arithmetic))
 }
 
 /// Every arithmetic that checks ask for: all storage, all numbers of digits, and digits with dropped
@@ -107,6 +186,21 @@ pub(super) fn offered_by(backend: &dyn Backend, variant: &str) -> Vec<Arithmetic
     catalogue().into_iter().filter(|arithmetic| offered(id, variant, *arithmetic)).collect()
 }
 
+/// Of those, one or two of each kind: where other counts of digits and the form of the wave speed show
+/// nothing new.
+pub(super) fn telling(backend: &dyn Backend, variant: &str) -> Vec<Arithmetic> {
+    let mut all = offered_by(backend, variant);
+    all.retain(|arithmetic| match arithmetic {
+        Arithmetic::Digits(d) => {
+            d.trim == 0 && matches!((d.operator, d.wavefield), (1, 1) | (2, 3))
+        }
+        Arithmetic::Stored(storage) => storage.speed == SpeedStorage::F32,
+        _ => true,
+    });
+    // What offers nothing of these offers something.
+    if all.is_empty() { offered_by(backend, variant) } else { all }
+}
+
 /// Whether a backend lists a variant for a problem.
 ///
 /// # Errors
@@ -118,7 +212,7 @@ pub(super) fn lists(
 ) -> Result<bool, CheckError> {
     match backend.variants(problem) {
         Ok(variants) => Ok(variants.iter().any(|v| v.name == variant)),
-        Err(temblor_backend::Error::Unsupported { .. }) => Ok(false),
+        Err(Error::Unsupported { .. }) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }
@@ -126,6 +220,22 @@ pub(super) fn lists(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_row_offers_something_of_the_catalogue() {
+        for row in OFFERS {
+            let any = |kind: &Kind| catalogue().into_iter().any(|a| kind.holds(a));
+            assert!(!row.kinds.is_empty() && row.kinds.iter().all(any), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_variant_without_a_row_has_single_precision_alone() {
+        assert!(is_plain("cpu", "blocked") && is_plain("cpu-ref", "loops"));
+        assert!(!is_plain("cpu", "stored"));
+        assert!(offered("cpu", "blocked", Arithmetic::F32));
+        assert!(!offered("cpu", "blocked", Arithmetic::F64));
+    }
 
     #[test]
     fn the_catalogue_names_every_arithmetic_once() {

@@ -21,13 +21,13 @@ fn code_power(largest: f64) -> f64 {
     power
 }
 
-/// Most that an upload changes each value by; FP32 is what other arithmetics hold.
+/// Most that an upload of f64 changes each value by: it is rounded to FP32, and that to what is stored.
 pub(super) fn of(arithmetic: Arithmetic, values: &Array3<f64>) -> Array3<f64> {
     let wavefields = match arithmetic {
         Arithmetic::Stored(storage) => storage.wavefields,
         _ => WavefieldStorage::F32,
     };
-    half_steps(wavefields, values)
+    half_steps(wavefields, values) + half_steps(WavefieldStorage::F32, values)
 }
 
 /// Most that rounding to nearest changes each value by, for values known to `1e-5` of the largest

@@ -1,9 +1,9 @@
 //! What is offered is what the table says, in every call that can tell.
 
 use temblor_backend::{Backend, Error, PlanOptions};
-use temblor_physics::{Operator, SpeedStorage, WaveProblem};
+use temblor_physics::{Arithmetic, Operator, SpeedStorage, WaveProblem};
 
-use super::{apply, offer};
+use super::{Kind, apply, offer};
 use crate::{CheckError, Outcome};
 
 /// What a backend answers to a problem on a variant.
@@ -37,11 +37,14 @@ pub(super) fn offers(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome
         if !offered {
             continue;
         }
-        let known = backend.capabilities().arithmetics.contains(&arithmetic);
-        outcomes.push(Outcome::law(format!("capabilities list {arithmetic}"), known));
+        // Of digits they list some: there are too many.
+        let known = backend.capabilities().arithmetics.iter().any(|&listed| match arithmetic {
+            Arithmetic::Digits(d) => Kind::Digits(d.kind).holds(listed),
+            _ => listed == arithmetic,
+        });
+        outcomes.push(Outcome::law(format!("capabilities list {arithmetic} or its like"), known));
         let blind = PlanOptions::new(0, 0).variant(variant);
-        if matches!(arithmetic, temblor_physics::Arithmetic::Stored(s) if s.speed == SpeedStorage::Uint16)
-        {
+        if matches!(arithmetic, Arithmetic::Stored(s) if s.speed == SpeedStorage::Uint16) {
             let refused =
                 matches!(backend.propagator(&problem, &blind), Err(Error::Invalid { .. }));
             let law = format!("{arithmetic} is refused without the range of the wave speed");

@@ -155,7 +155,7 @@ pub(super) fn plane_waves(
         (Operator::Direct { order: 16 }, equal),
     ];
     let mut orders = Orders::new(backend, variant);
-    for arithmetic in offer::offered_by(backend, variant) {
+    for arithmetic in offer::telling(backend, variant) {
         for (operator, spacing) in cases {
             let problem = problem(operator, spacing, arithmetic)?;
             if !orders.take(backend, &problem)? {
