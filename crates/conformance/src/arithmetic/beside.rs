@@ -1,20 +1,29 @@
 //! A plan beside the oracle, step by step from the plan's own state.
 //!
 //! Before each step the oracle is given what the plan holds, so that an error is that of one step. It is
-//! measured against the largest value of a node's surroundings, which hold any tile that the node may be
-//! in and the tile's halo: a loud wavefield elsewhere hides nothing.
+//! measured against the largest value of a node's surroundings, which hold all that may share an exponent
+//! with it: a loud wavefield elsewhere hides nothing.
 
 use ndarray::{Array3, Axis as Dimension, Zip};
 use temblor_backend::{Backend, Field, Propagator, Region, SourceTable};
 use temblor_cpu::ReferenceBackend;
-use temblor_physics::{Arithmetic, WaveProblem};
+use temblor_physics::{Arithmetic, DigitKind, WaveProblem};
 
 use super::apply;
 use super::exact::peak;
 use crate::CheckError;
 
-/// Largest tile of any backend along (x, y, z), nodes.
-const LARGEST_TILE: [usize; 3] = [16, 16, 32];
+/// How far away along (x, y, z) values may lie that share an exponent with a node, in tiles that any backend
+/// has: stored rows have an exponent per 32 nodes; digits one for a tile (16 x 16 x 64 on `cpu`, 32 x 64 in
+/// (y, z) on `cuda`) and the tiles, or bricks, that its halo reaches. What has no exponents sees the stencil.
+fn reach(problem: &WaveProblem) -> [usize; 3] {
+    let radius = problem.operator.radius();
+    match problem.arithmetic {
+        Arithmetic::Digits(digits) if digits.kind == DigitKind::Int8 => [31, 39, 127],
+        Arithmetic::Stored(_) => [radius, radius, 31 + radius],
+        _ => [radius; 3],
+    }
+}
 
 /// A plan and the oracle.
 pub(super) struct Beside {
@@ -37,9 +46,8 @@ impl Beside {
         let mut oracle = apply::plan(&ReferenceBackend::new(), "loops", &exact)?;
         plan.set_sources(sources)?;
         oracle.set_sources(sources)?;
-        let radius = problem.operator.radius();
-        let around = LARGEST_TILE.map(|n| n - 1 + radius);
-        Ok(Self { plan, oracle, whole: Region::whole(problem.grid.shape), around })
+        let whole = Region::whole(problem.grid.shape);
+        Ok(Self { plan, oracle, whole, around: reach(problem) })
     }
 
     /// Uploads p and p- alike.

@@ -13,7 +13,8 @@
 //! *BF16 digits.* Limbs of 8 bits are rounded to nearest, so that each leaves at most 2^-8 of a power
 //! of two at or below what it rounded, of which the next limb keeps one bit more by its sign.
 //!
-//! *Storage.* What p+ is rounded to; see [`super::storage`].
+//! *Storage.* What p+ is rounded to; see [`super::storage`]. To either neighbour by chance, as far as makes
+//! up for itself, it errs by 0.41 of their distance, to nearest by 0.29; half of it passes.
 
 use ndarray::Array3;
 use temblor_physics::{
@@ -238,7 +239,7 @@ pub(super) fn at_worst(problem: &WaveProblem, c2dt2: f64) -> f64 {
                 + 54.0 * ROUNDING * all
         }
         Arithmetic::Stored(storage) => {
-            // Rounded with a source in it, or before and after; the increment is up to twice p.
+            // To either neighbour; the increment is up to twice p, and p is rounded after it.
             let half: f64 = match storage.wavefields {
                 WavefieldStorage::Int16 => -15.0,
                 WavefieldStorage::Int16Increment => -13.0,

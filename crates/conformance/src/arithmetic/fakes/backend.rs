@@ -150,9 +150,6 @@ impl Plan {
 
     /// Rounds what has just been uploaded.
     fn rest(&mut self) -> Result<()> {
-        if self.fault == Some(Fault::UploadsUnrounded) {
-            return Ok(());
-        }
         let (storage, fault) = (self.storage(), self.fault);
         let p = stored::round(storage, &self.get(Field::Pressure)?, None, fault);
         let mut previous = self.get(Field::PressurePrevious)?;

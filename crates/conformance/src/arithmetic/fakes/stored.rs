@@ -36,10 +36,11 @@ pub(super) fn round(
     // Shrunk by what the steps are uncertain by, so that they are those of the values.
     let shrunk = limited.mapv(|v| v / (1.0 + 1e-5));
     let mut out = half_steps(storage, &shrunk);
+    // Fields of digits are FP32 and rounded as ever.
+    let truncates = fault == Some(Fault::Truncates) && storage != WavefieldStorage::F32;
     for (step, value) in out.iter_mut().zip(&limited) {
         let count = value / (2.0 * *step);
-        let whole =
-            if fault == Some(Fault::Truncates) { count.trunc() } else { count.round_ties_even() };
+        let whole = if truncates { count.trunc() } else { count.round_ties_even() };
         let rounded = whole * 2.0 * *step;
         let silent =
             value.abs() < f64::from(f32::MIN_POSITIVE) || (tiled && rounded.abs() < SILENCE);
