@@ -156,7 +156,7 @@ fn an_unknown_backend_is_refused_with_the_known_ones() {
 #[test]
 fn arithmetic_that_the_backend_lacks_is_unsupported() {
     let folder = Folder::small("[boundary]", "[operator]\narithmetic = \"f64\"\n[boundary]");
-    folder.temblor(&["run", "run.toml", "--backend", "cpu"]).says(3, &["cpu", "F64"]);
+    folder.temblor(&["run", "run.toml", "--backend", "cpu"]).says(3, &["cpu", "arithmetic f64"]);
 }
 
 #[rstest]

@@ -77,10 +77,11 @@ fn a_dry_run_shows_every_row_and_runs_none() {
     let folder = Folder::with("");
     let args = ["--preset", "libxstream", "--backend", "cpu", "--dry-run", "--json", "r.json"];
     let done = bench(&folder, &args).says(0, &[]);
-    // 17 sizes with and without layer, two orders and eight rows that are missing.
-    assert!(done.stdout.contains("44 rows; nothing was run"), "{}", done.stdout);
-    assert!(done.stdout.contains("INT8 direct: cpu/- 800^3"), "{}", done.stdout);
-    assert!(done.stdout.contains("skipped: temblor has no INT8 arithmetic yet"), "{}", done.stdout);
+    // 17 sizes with and without layer, four compact operators, eight other arithmetics, and TTI.
+    assert!(done.stdout.contains("47 rows; nothing was run"), "{}", done.stdout);
+    assert!(done.stdout.contains("INT8 direct: cpu/ozaki-"), "{}", done.stdout);
+    assert!(done.stdout.contains("FP32 TTI: cpu/- 800^3"), "{}", done.stdout);
+    assert!(done.stdout.contains("skipped: temblor has no TTI equation yet"), "{}", done.stdout);
     assert_eq!(folder.names(), ["run.toml"]);
 }
 

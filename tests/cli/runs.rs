@@ -47,7 +47,7 @@ fn auto_takes_the_first_backend_that_solves_the_problem() {
         "traces = \"shot.npy\"",
         "traces = \"shot.npy\"\nreport = \"shot.json\"\n[operator]\narithmetic = \"f64\"",
     );
-    folder.temblor(&["run", "run.toml"]).says(0, &["backend auto: not cpu", "F64"]);
+    folder.temblor(&["run", "run.toml"]).says(0, &["backend auto: not cpu", "arithmetic f64"]);
     let report: serde_json::Value = serde_json::from_slice(&folder.read("shot.json")).unwrap();
     assert_eq!(report["device"]["backend"], "cpu-ref");
 }

@@ -181,7 +181,8 @@ pub(super) fn underflow(backend: &dyn Backend, variant: &str) -> Outcomes {
             // Two steps of what is stable at most double and redouble it.
             let law = format!("{arithmetic}: a peak of 2^{power} stays finite and small");
             outcomes.push(Outcome::law(law, peak(&left) <= 16.0 * size));
-            if power < -126 {
+            // In double precision it has not: that holds more than the fields of any backend.
+            if power < -126 && arithmetic != Arithmetic::F64 {
                 let law = format!("{arithmetic}: a peak of 2^{power} has become zero");
                 outcomes.push(Outcome::law(law, peak(&left) == 0.0));
             }
