@@ -8,10 +8,12 @@
 #   patch [FILTER]          patch kernels against the interpreter, every schedule
 #   patch_rates [CASE [SCHEDULE...]] [--no-apply]
 #   digits [FILTER]         steps by INT8 digits against f64, every engine
+#   stored [FILTER]         reduced storage against f64 and its own definition
 #   arithmetic_rates [NODES [SECONDS]]   rates and errors of digits beside FP32
+#   storage_rates [NODES [SECONDS]]      rates of reduced storage beside FP32
 #   sanitizer [TOOL...]     compute-sanitizer on small runs: memcheck racecheck initcheck
 #   devices                 what temblor finds
-#   all                     conformance, physics, cuda, patch, digits
+#   all                     conformance, physics, cuda, patch, digits, stored
 # The exit status is that of the part; with several tests, the first that failed.
 set -uo pipefail
 cd "$(dirname "$0")" || exit 2
@@ -38,6 +40,7 @@ cuda() {
 patch() { try tests/patch_card --ignored --test-threads=1 --nocapture "$@"; }
 
 digits() { try tests/digits_card --ignored --test-threads=1 --nocapture "$@"; }
+stored() { try tests/stored --ignored --test-threads=1 --nocapture --skip probe "$@"; }
 
 sanitizer() {
     local tool=compute-sanitizer
@@ -53,11 +56,12 @@ sanitizer() {
 part=${1:-}
 [ $# -eq 0 ] || shift
 case $part in
-conformance | physics | cuda | patch | digits | sanitizer) "$part" "$@" ;;
+conformance | physics | cuda | patch | digits | stored | sanitizer) "$part" "$@" ;;
 verify) try bin/temblor verify --backend cuda "$@" ;;
 throughput) try bin/throughput "$@" ;;
 patch_rates) try bin/patch_rates "$@" ;;
 arithmetic_rates) try bin/arithmetic_rates "$@" ;;
+storage_rates) try bin/storage_rates "$@" ;;
 devices) try bin/temblor devices "$@" ;;
 all)
     conformance
@@ -65,9 +69,10 @@ all)
     cuda
     patch
     digits
+    stored
     ;;
 *)
-    sed -n '2,15s/^# //p' "$0"
+    sed -n '2,17s/^# //p' "$0"
     exit 2
     ;;
 esac
