@@ -11,6 +11,7 @@ fn storage_that_costs_traces_too_much_is_refused_with_what_costs_less() {
     };
     refused("bf16", &["about 30 %", "--max-trace-error", "int16+u16 (0.5 %, 8 B)"]);
     refused("fp16-scaled+u16", &["about 3 %", "int16-increment+u16 (0.2 %, 10 B)"]);
+    refused("int8-1x2", &["about 18", "--max-trace-error"]);
     let tight = ["check", "run.toml", "--arithmetic", "int16", "--max-trace-error", "0.1%"];
     folder.temblor(&tight).says(2, &["about 0.5 %", "f32+u16 (0.05 %, 14 B)"]);
     let nothing = ["check", "run.toml", "--arithmetic", "f32+u16", "--max-trace-error", "0.01%"];

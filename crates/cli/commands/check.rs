@@ -134,7 +134,11 @@ fn print_arithmetic(survey: &Survey) {
     print!("arithmetic   {arithmetic}, {bytes} bytes per node and step");
     match arithmetic {
         Arithmetic::Digits(digits) => {
-            println!("; {} products of digits per tap", digits.pairs().count());
+            print!("; {} products of digits per tap", digits.pairs().count());
+            match arithmetic.trace_error().map(|error| 100.0 * error) {
+                Some(error) => println!("; traces within about {error:.2} % of those of f32"),
+                None => println!("; as right as f32"),
+            }
         }
         Arithmetic::Stored(_) => println!(
             " where f32 moves {}; traces within about {} % of those of f32 (relative L2, 2,000 steps)",
