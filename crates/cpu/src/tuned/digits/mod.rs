@@ -12,6 +12,7 @@
 //! 95-118; where the published stencil of digits goes wrong is what the tests are about.
 
 mod limbs;
+mod outer;
 mod packed;
 mod peaks;
 mod plain;
@@ -27,6 +28,7 @@ use temblor_physics::{DigitKind, Digits, QuantisedOperator, Slicing, WaveProblem
 
 pub(super) use step::step;
 
+use self::outer::Outer;
 use self::packed::Packed;
 use self::peaks::Peaks;
 use self::tile::{Field, Tile, power_of_two};
@@ -108,6 +110,8 @@ pub(super) struct Digital {
     packed: Packed,
     /// Nodes of a tile.
     shape: [usize; 3],
+    /// What is done in C-PML layers.
+    outer: Option<Outer>,
     /// What exponents are found from.
     peaks: Peaks,
     /// Whether peaks have to be found anew before the next step.
@@ -199,6 +203,7 @@ impl Digital {
             scales,
             packed,
             shape,
+            outer: Outer::new(problem),
             peaks,
             stale: true,
             spare: Mutex::default(),

@@ -74,6 +74,9 @@ unsafe fn block(
         for b in 0..shape[1] {
             let (i, j) = (i + a, j + b);
             let laplacian = &mut workspace.laplacian[a * plane + b * row..][..nz];
+            if let Some(outer) = &digital.outer {
+                outer.row(p, layout, [i, j], laplacian);
+            }
             let at = layout.at(i.cast_signed(), j.cast_signed());
             // SAFETY: the caller's contract, and what `Pass::layers` and `Pass::damp` say.
             unsafe {
