@@ -32,7 +32,10 @@ fn errs_no_more_than_it_may(
         "a_front_that_grows_into_silence_keeps_its_values",
         "exponents_follow_data_built_to_break_them",
         "a_peak_that_underflows_becomes_zero_and_never_nan",
-        "what_is_not_finite_is_found_and_never_silent"
+        "what_is_not_finite_is_found_and_never_silent",
+        "layers_leave_little_in_every_arithmetic",
+        "traces_of_a_layered_model_err_as_storage_says",
+        "energy_drifts_no_more_than_by_the_noise_of_steps"
     )]
     claim: &str,
 ) {

@@ -13,6 +13,7 @@ mod exponents;
 mod fakes;
 mod fields;
 mod laplacian;
+pub mod long;
 mod offer;
 mod probes;
 mod speed;
@@ -28,7 +29,7 @@ use crate::{Check, Family, Run};
 /// The family's checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    let rows: [(&'static str, &'static str, Run); 14] = [
+    let rows: [(&'static str, &'static str, Run); 17] = [
         (
             "arithmetics_are_offered_as_the_table_says",
             "variants, footprint and propagator, for every arithmetic of the catalogue",
@@ -98,6 +99,21 @@ pub fn checks() -> Vec<Check> {
             "what_is_not_finite_is_found_and_never_silent",
             "NaN and infinities uploaded at one node, health and downloads over seven steps",
             exponents::not_finite,
+        ),
+        (
+            "layers_leave_little_in_every_arithmetic",
+            "1000 steps in a small box under a free surface, C-PML and Minimod's layer",
+            long::layers,
+        ),
+        (
+            "traces_of_a_layered_model_err_as_storage_says",
+            "250 steps in five layers with C-PML, against f64 with unrounded wave speeds",
+            long::layered_traces,
+        ),
+        (
+            "energy_drifts_no_more_than_by_the_noise_of_steps",
+            "400 steps at 0.95 of the CFL limit, random medium between walls",
+            long::drift,
         ),
     ];
     rows.into_iter()

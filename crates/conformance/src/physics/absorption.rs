@@ -150,7 +150,7 @@ pub(super) fn minimod(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcom
 
 /// What is left at the end of a long run over what there was when the wave had met the layers, in
 /// the field and in the memory variables.
-fn left_over(
+pub(crate) fn left_over(
     backend: &dyn Backend,
     variant: &str,
     problem: &WaveProblem,

@@ -142,6 +142,23 @@ pub(super) fn greens_3d(backend: &dyn Backend, variant: &str) -> Result<Vec<Outc
     Ok(all)
 }
 
+/// Largest relative L2 error of traces 1.4 wavelengths away, along two axes and a diagonal, against the exact
+/// discrete trace, 10 cells per wavelength, 0.9 of the limit.
+pub(crate) fn discrete_error(
+    backend: &dyn Backend,
+    variant: &str,
+    arithmetic: Arithmetic,
+) -> Result<f64, CheckError> {
+    let offsets = vec![[14, 0, 0], [0, 0, -14], [8, 8, 8]];
+    let set = Set { dimensions: 3, cells: 10.0, spacing: [10.0; 3], offsets };
+    let (shot, lattice) = set.shot(arithmetic, 0.9)?;
+    let got = shot.traces(backend, variant)?;
+    let series = set.wavelet().sampled(lattice.dt, shot.steps);
+    let discrete = lattice.traces(&series, &set.offsets, shot.steps);
+    let errors = discrete.iter().enumerate().map(|(n, trace)| relative_l2(got.row(n), trace));
+    Ok(errors.fold(0.0, |worst: f64, e| if e <= worst { worst } else { e }))
+}
+
 pub(super) fn greens_2d(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>, CheckError> {
     let mut all = Vec::new();
     for (cells, spacing) in [(10.0, [10.0; 3]), (14.0, [10.0, 1.0, 8.0])] {

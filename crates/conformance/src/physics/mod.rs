@@ -6,14 +6,14 @@
 //! backend offers.
 
 pub mod absorption;
-mod conservation;
-mod homogeneous;
+pub(crate) mod conservation;
+pub(crate) mod homogeneous;
 mod mirrors;
 mod off_grid;
 mod operators;
 mod order;
 mod reflection;
-mod shot;
+pub(crate) mod shot;
 mod symmetry;
 mod time_correction;
 

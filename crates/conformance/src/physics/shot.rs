@@ -20,7 +20,7 @@ pub(super) fn bound(arithmetic: Arithmetic, single: f64, double: f64) -> f64 {
 }
 
 /// A problem without boundaries set, at `cfl_fraction` of the limit for `vmax`, m/s.
-pub(super) fn open_problem(
+pub(crate) fn open_problem(
     grid: Grid,
     order: usize,
     vmax: f64,
@@ -33,18 +33,18 @@ pub(super) fn open_problem(
 }
 
 /// Everything that a plan is given.
-pub(super) struct Shot {
-    pub(super) problem: WaveProblem,
+pub(crate) struct Shot {
+    pub(crate) problem: WaveProblem,
     /// Wave speed, shape of the grid, m/s.
-    pub(super) wave_speed: Array3<f64>,
-    pub(super) sources: SourceTable,
-    pub(super) receivers: Vec<PointWeights>,
-    pub(super) steps: usize,
+    pub(crate) wave_speed: Array3<f64>,
+    pub(crate) sources: SourceTable,
+    pub(crate) receivers: Vec<PointWeights>,
+    pub(crate) steps: usize,
 }
 
 impl Shot {
     /// One source on a node, receivers on nodes, constant wave speed.
-    pub(super) fn on_nodes(
+    pub(crate) fn on_nodes(
         problem: &WaveProblem,
         wave_speed: f64,
         wavelet: &Wavelet,
@@ -65,12 +65,16 @@ impl Shot {
     }
 
     /// A plan with everything set, at rest.
-    pub(super) fn plan(
+    pub(crate) fn plan(
         &self,
         backend: &dyn Backend,
         variant: &str,
     ) -> Result<Box<dyn Propagator>, CheckError> {
-        let options = PlanOptions::new(self.receivers.len(), self.steps).variant(variant);
+        let (least, largest) = (self.wave_speed.iter())
+            .fold((f64::INFINITY, 0.0_f64), |(least, largest), &c| (least.min(c), largest.max(c)));
+        let options = PlanOptions::new(self.receivers.len(), self.steps)
+            .variant(variant)
+            .speeds(least, largest);
         let mut plan = backend.propagator(&self.problem, &options)?;
         let whole = Region::whole(self.problem.grid.shape);
         plan.upload(Field::WaveSpeed, whole, self.wave_speed.view().into())?;
@@ -80,7 +84,7 @@ impl Shot {
     }
 
     /// Runs the shot; samples of shape (receiver, step).
-    pub(super) fn traces(
+    pub(crate) fn traces(
         &self,
         backend: &dyn Backend,
         variant: &str,
@@ -92,13 +96,13 @@ impl Shot {
 }
 
 /// A table of one source.
-pub(super) fn one_source(point: PointWeights, series: Vec<f64>) -> SourceTable {
+pub(crate) fn one_source(point: PointWeights, series: Vec<f64>) -> SourceTable {
     let amplitudes = Array2::from_shape_vec((series.len(), 1), series);
     SourceTable { points: vec![point], amplitudes: amplitudes.expect("one column per source") }
 }
 
 /// Advances by any number of steps.
-pub(super) fn advance(plan: &mut dyn Propagator, steps: usize) -> Result<(), CheckError> {
+pub(crate) fn advance(plan: &mut dyn Propagator, steps: usize) -> Result<(), CheckError> {
     let steps = u32::try_from(steps).expect("a check makes fewer than 2^32 steps");
     Ok(plan.advance(steps)?)
 }
@@ -128,7 +132,7 @@ pub(super) fn set_fields(
 }
 
 /// ||got - want|| / ||want||.
-pub(super) fn relative_l2<'a>(
+pub(crate) fn relative_l2<'a>(
     got: impl IntoIterator<Item = &'a f64>,
     want: impl IntoIterator<Item = &'a f64>,
 ) -> f64 {
@@ -141,11 +145,11 @@ pub(super) fn relative_l2<'a>(
 }
 
 /// Largest absolute value; NaN where there is one.
-pub(super) fn largest<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
+pub(crate) fn largest<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
     values.into_iter().fold(0.0, |m, v| if m >= v.abs() || f64::is_nan(m) { m } else { v.abs() })
 }
 
 /// A number of steps that lasts at least `duration`, s.
-pub(super) fn steps_for(duration: f64, dt: f64) -> usize {
+pub(crate) fn steps_for(duration: f64, dt: f64) -> usize {
     temblor_physics::sample_count(duration, dt).map_or(1, |n| n + 1)
 }

@@ -22,10 +22,18 @@ const SPEEDS: (f64, f64) = (1500.0, 3500.0);
 const POINTS: [[f64; 3]; 4] =
     [[6.3, 5.6, 4.2], [20.8, 17.1, 19.4], [12.5, 4.0, 1.3], [3.7, 18.2, 21.9]];
 
-/// A grid between a free surface, rigid sides and a soft bottom, order 8.
+/// A grid between a free surface, rigid sides and a soft bottom, order 8, at 0.9 of the limit.
 pub(super) fn walled(arithmetic: Arithmetic) -> Result<WaveProblem, CheckError> {
+    walled_at(arithmetic, 0.9)
+}
+
+/// The same at a part of the limit.
+pub(super) fn walled_at(
+    arithmetic: Arithmetic,
+    cfl_fraction: f64,
+) -> Result<WaveProblem, CheckError> {
     let grid = Grid::new([27, 23, 26], [10.0, 11.0, 9.0], [0.0; 3])?;
-    let mut problem = open_problem(grid, 8, SPEEDS.1, 0.9, arithmetic)?;
+    let mut problem = open_problem(grid, 8, SPEEDS.1, cfl_fraction, arithmetic)?;
     problem.boundaries.set(Face::ZMin, Boundary::Free);
     for face in [Face::XMin, Face::XMax, Face::YMin] {
         problem.boundaries.set(face, Boundary::Rigid);
