@@ -1,6 +1,6 @@
 //! What every arithmetic of `cpu` does over time, as a Markdown table: drift of the energy over 10^4 steps
 //! at 0.95 of the CFL limit in a closed box, error of a Green's function, and what is left after 10^5
-//! steps in small boxes with absorbing layers. `cargo run --release -p temblor-cpu --example arithmetic`
+//! steps in small boxes with absorbing layers. `cargo run --release -p temblor-cpu --example arithmetic [NAME...]`
 //!
 //! Leapfrog keeps `E = 1/2 |(p^n - p^(n-1)) / (c dt)|^2 - 1/2 <p^n, L p^(n-1)>` but for rounding, with the
 //! operator that the arithmetic has: that of its digits.
@@ -188,7 +188,11 @@ fn main() {
     let [single, _] = green(Arithmetic::F32);
     let cpml = Boundary::Cpml(Cpml { cells: 8, r0: 1e-4, peak_hz: 25.0, vmax: SPEED });
     let minimod = Boundary::Minimod(Minimod { cells: 8, eta_peak: 0.05 });
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
     for name in NAMES {
+        if !wanted.is_empty() && wanted.iter().all(|other| other != name) {
+            continue;
+        }
         let arithmetic: Arithmetic = name.parse().unwrap();
         let energy = drift(arithmetic);
         let [got, exact] = green(arithmetic);
