@@ -19,7 +19,6 @@
 #include "int16.cuh"
 #include "machine.cuh"
 #include "tiles.cuh"
-#include <type_traits>
 
 namespace {
 

@@ -149,10 +149,7 @@ struct Four {
         }
       }
     }
-    most = warp_largest(most);
-    const int row = at.j0 + brick_y, k = at.k0 + brick_z;
-    if (threadIdx.x % 32 == 0 && row < s.end[1] && k < s.end[2])
-      peaks[brick_at(s, o, i, row, k)] = most;
+    leave_peak(s, o, i, at.j0 + brick_y, at.k0 + brick_z, most, peaks);
   }
 };
 

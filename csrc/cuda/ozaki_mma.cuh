@@ -160,10 +160,7 @@ struct Tensor {
         }
       }
     }
-    most = warp_largest(most);
-    const int j = at.j0 + brick_y, k = at.k0 + brick_z;
-    if (threadIdx.x % 32 == 0 && j < s.end[1] && k < s.end[2])
-      peaks[brick_at(s, o, i, j, k)] = most;
+    leave_peak(s, o, i, at.j0 + brick_y, at.k0 + brick_z, most, peaks);
   }
 };
 
