@@ -5,25 +5,19 @@
 //!
 //! Whole steps over wall time, median of ten batches, random data, no layer.
 
+mod rates;
+
 use std::time::{Duration, Instant};
 
 use ndarray::Array3;
-use temblor_backend::{
-    Backend, Field, PlanOptions, Propagator, Region, Result, StreamPattern, StreamRequest,
-};
+use temblor_backend::{Backend, Field, PlanOptions, Propagator, Region, Result};
 use temblor_cuda::CudaBackend;
 use temblor_physics::{Arithmetic, Grid, Operator, WaveProblem, cfl};
 
+use rates::{noise, one_step_roof};
+
 const STEPS: u32 = 32;
 const BATCHES: usize = 10;
-
-fn noise(shape: [usize; 3], low: f32, high: f32) -> Array3<f32> {
-    let mut state = 12345_u32;
-    Array3::from_shape_fn((shape[0], shape[1], shape[2]), |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        low + (high - low) * ((state >> 8) as f32 / 16_777_216.0)
-    })
-}
 
 /// Arithmetic, variant, parameters.
 type Subject = (Arithmetic, &'static str, Vec<(&'static str, u32)>);
@@ -112,15 +106,7 @@ fn main() -> Result<()> {
         "{{\"device\":\"{}\",\"driver\":\"{}\",\"nodes\":{nodes}}}",
         device.name, device.driver
     );
-    let mut roofs = backend.stream(&StreamRequest {
-        pattern: StreamPattern::Step,
-        elements: nodes.pow(3) as u64,
-        fill: 1.0,
-        samples: 10,
-        seconds: 0.05,
-    })?;
-    roofs.sort_by(f64::total_cmp);
-    let roof = roofs[5] / f64::from(StreamPattern::Step.bytes_per_element());
+    let roof = one_step_roof(&backend, nodes.pow(3))?;
     println!("{{\"roof_gpts\":{:.1}}}", roof / 1e9);
     let int8 = |name: &str| name.parse::<Arithmetic>().map_err(temblor_backend::Error::from);
     let (full, trimmed) = (int8("int8-2x3")?, int8("int8-2x3:trim=1")?);

@@ -5,12 +5,16 @@
 //! Rates are whole steps of a plan over wall time, median of ten batches, random data; nodes include
 //! layers. The roof moves 16 B per point.
 
+mod rates;
+
 use std::time::{Duration, Instant};
 
 use ndarray::Array3;
-use temblor_backend::{Backend, Field, PlanOptions, Region, Result, StreamPattern, StreamRequest};
+use temblor_backend::{Backend, Field, PlanOptions, Region, Result};
 use temblor_cuda::CudaBackend;
 use temblor_physics::{Boundaries, Boundary, Cpml, Grid, Operator, WaveProblem, cfl};
+
+use rates::{noise, one_step_roof};
 
 const SPEEDS: [f32; 2] = [1500.0, 4500.0];
 
@@ -20,14 +24,6 @@ struct Case {
     /// Nodes of a tile along z; 0 leaves it to the variant.
     width: u32,
     cpml: bool,
-}
-
-fn noise(shape: (usize, usize, usize), low: f32, high: f32) -> Array3<f32> {
-    let mut state = 12345_u32;
-    Array3::from_shape_fn(shape, |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        low + (high - low) * ((state >> 8) as f32 / 16_777_216.0)
-    })
 }
 
 /// Points per second, in the middle of ten batches.
@@ -74,19 +70,6 @@ fn measure(backend: &CudaBackend, n: usize, case: &Case, slabs: [&Array3<f32>; 2
     Ok(0.5 * (rates[4] + rates[5]))
 }
 
-/// Points per second of three reads and one write of 4 B per point: median of ten samples.
-fn one_step_roof(backend: &CudaBackend, points: usize) -> Result<f64> {
-    let mut rates = backend.stream(&StreamRequest {
-        pattern: StreamPattern::Step,
-        elements: points as u64,
-        fill: 1.0,
-        samples: 10,
-        seconds: 0.05,
-    })?;
-    rates.sort_by(f64::total_cmp);
-    Ok(rates[5] / f64::from(StreamPattern::Step.bytes_per_element()))
-}
-
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).map(|a| a.parse::<usize>());
     let mut number = |other| arguments.next().and_then(std::result::Result::ok).unwrap_or(other);
@@ -124,8 +107,8 @@ fn main() -> Result<()> {
         case("f32+u16", "stored", 0),
     ]);
     let slab = 16.min(n);
-    let speed = noise((slab, n, n), SPEEDS[0], SPEEDS[1]);
-    let wave = noise((slab, n, n), -1.0, 1.0);
+    let speed = noise([slab, n, n], SPEEDS[0], SPEEDS[1]);
+    let wave = noise([slab, n, n], -1.0, 1.0);
     let mut tma = None;
     for case in &cases {
         if start.elapsed() > Duration::from_secs(seconds as u64) {

@@ -6,17 +6,18 @@
 //! Rates are whole steps of the solver's plan (recording, interior, layers, injection) over wall
 //! time, median of ten batches; N includes the layers.
 
+mod rates;
+
 use std::time::Instant;
 
-use ndarray::{Array2, Array3};
-use temblor_backend::{
-    Backend, Field, PlanOptions, ReceiverTable, Region, Result, SourceTable, StreamPattern,
-    StreamRequest,
-};
+use ndarray::Array2;
+use temblor_backend::{Backend, Field, PlanOptions, ReceiverTable, Region, Result, SourceTable};
 use temblor_cuda::{CudaBackend, Queueing};
 use temblor_physics::{
     Boundaries, Boundary, Cpml, Grid, Minimod, Operator, PointWeights, WaveProblem, cfl,
 };
+
+use rates::{noise, one_step_roof};
 
 struct Case {
     name: &'static str,
@@ -24,14 +25,6 @@ struct Case {
     boundary: Boundary,
     sources: usize,
     receivers: usize,
-}
-
-fn noise(shape: (usize, usize, usize), low: f32, high: f32) -> Array3<f32> {
-    let mut state = 12345_u32;
-    Array3::from_shape_fn(shape, |_| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        low + (high - low) * ((state >> 8) as f32 / 16_777_216.0)
-    })
 }
 
 fn measure(backend: &CudaBackend, case: &Case, variant: &str) -> Result<f64> {
@@ -46,8 +39,8 @@ fn measure(backend: &CudaBackend, case: &Case, variant: &str) -> Result<f64> {
     let options = PlanOptions::new(case.receivers, rows).variant(variant);
     let mut plan = backend.propagator(&problem, &options)?;
     let slab = 16.min(n);
-    let speed = noise((slab, n, n), 1500.0, 4500.0);
-    let wave = noise((slab, n, n), -1.0, 1.0);
+    let speed = noise([slab, n, n], 1500.0, 4500.0);
+    let wave = noise([slab, n, n], -1.0, 1.0);
     for first in (0..n).step_by(slab) {
         let count = slab.min(n - first);
         let region = Region::slab([n; 3], first, count);
@@ -84,19 +77,6 @@ fn measure(backend: &CudaBackend, case: &Case, variant: &str) -> Result<f64> {
     rates.remove(0);
     rates.sort_by(f64::total_cmp);
     Ok(rates[5])
-}
-
-/// Points per second of three reads and one write per point: median of ten samples.
-fn one_step_roof(backend: &CudaBackend, points: usize) -> Result<f64> {
-    let mut rates = backend.stream(&StreamRequest {
-        pattern: StreamPattern::Step,
-        elements: points as u64,
-        fill: 1.0,
-        samples: 10,
-        seconds: 0.05,
-    })?;
-    rates.sort_by(f64::total_cmp);
-    Ok(rates[5] / f64::from(StreamPattern::Step.bytes_per_element()))
 }
 
 fn main() -> Result<()> {
