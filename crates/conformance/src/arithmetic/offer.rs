@@ -158,13 +158,7 @@ pub fn offered(backend: &str, variant: &str, arithmetic: Arithmetic) -> bool {
 #[must_use]
 pub fn catalogue() -> Vec<Arithmetic> {
     let mut all = vec![Arithmetic::F64, Arithmetic::F32];
-    for speed in [SpeedStorage::F32, SpeedStorage::Uint16] {
-        for wavefields in WavefieldStorage::ALL {
-            if (wavefields, speed) != (WavefieldStorage::F32, SpeedStorage::F32) {
-                all.push(Arithmetic::Stored(Storage { wavefields, speed }));
-            }
-        }
-    }
+    all.extend(Storage::all().map(Arithmetic::Stored));
     for kind in [DigitKind::Int8, DigitKind::Bf16] {
         for operator in 1..=3 {
             for wavefield in 1..=3 {
