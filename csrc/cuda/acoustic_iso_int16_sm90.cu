@@ -1,73 +1,94 @@
 // Isotropic acoustics, one leapfrog step, radius 2 to 4, wavefields in 16 bits with an exponent per 32
-// nodes along z (int16.cuh), arithmetic in FP32, wide tiles: all streams by each thread's own
-// asynchronous copies, p decoded once per plane into shared memory, partial sums along x as in
-// acoustic_iso_wide.
+// nodes along z (int16.cuh), arithmetic in FP32, wide tiles: all streams by tensor copies, p decoded
+// once per plane into shared memory, partial sums along x as in acoustic_iso_wide.
 // p+ = 2p - p- + dt^2 c^2 lap(p), or d+ = round(d + dt^2 c^2 lap(p)), p+ = round(p + d+).
 // Layout (x, y, z), z fastest, rows of whole storage tiles and one tile of zeros before each, halo of
-// the radius along x and y; arrays go on for a tile's rows past the last plane. The box consists of
-// whole storage tiles along z and reads nothing across a reflecting face.
-// Tile TZ along z, TY = 2 (512 / (TZ / 4)) along y, marched along x; a thread owns 2 rows of 4 nodes,
-// eight neighbours share a storage tile. While the sums of plane q are taken, plane q + 1 is decoded;
-// copies run three planes ahead. Bulk copies of rows would need fewer requests to L2, but one warp
-// issues them row by row, 15 instructions each.
-// Ring of 4 planes of codes and 2 of floats: 154 to 164 KiB shared (with floats for the wave speed 32
-// more); one block of 512 threads per SM.
-// sm_90, CUDA >= 12.0. With codes for the wave speed 8 B (increment 10 B) and 49 flop per point.
+// the radius along x and y. The box consists of whole storage tiles along z and reads nothing across a
+// reflecting face. What lies outside the arrays has code 0 and the exponent of a field at rest.
+// Tile TZ along z, TY = 2 LINES along y, marched along x; a thread owns 2 rows of 4 nodes, eight
+// neighbours share a storage tile. In round q the sums of plane q are taken and plane q + 1 is decoded.
+// The last warp steps nothing: it asks for planes three rounds ahead and looks exponents up. Between
+// two barriers the others have no branch but that of the stores, so that decoding runs while shuffles
+// wait. Four rounds are one turn of the loop: `past` and `waiting` stay in place.
+// Rings of 4 planes of codes, 2 planes of floats: 153 KiB shared at 160 x 24 (184 KiB with floats for
+// the wave speed); one block per SM.
+// sm_90, CUDA >= 12.0. With codes for the wave speed 8 B (increment 10 B) and 49 flop per point, 49
+// (60) instructions.
+// On an H200 at 800^3, Gpts/s before the card slows down at its power limit: 386, with increments 300.
+// Each thread's own 8 B copies, addresses and exponents: 251 and 218 (68 instructions per point);
+// tensor copies asked for by thread 0 and exponents by each thread 318 and 240; two planes per barrier
+// 299; 64-column tiles in two blocks per SM 290.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <type_traits>
 
-#include "int16.cuh"
+#include "int16_units.cuh"
 #include "machine.cuh"
 #include "tiles.cuh"
+#include "tma.cuh"
 
 namespace {
 
 using namespace temblor;
 
-// Halo along z: four taps at most.
-constexpr int H = 4;
-constexpr int ROWS = 2, THREADS = 512, RING = 4;
+// Halo along z: of floats four taps at most, of codes what tensor copies begin on.
+constexpr int H = 4, H_CODES = 8;
+constexpr int ROWS = 2, RING = 4;
 
-template <int R, int TZ>
+template <int RADIUS, int COLUMNS, int LINES, bool CODED>
 struct Tile {
+  static constexpr int R = RADIUS, TZ = COLUMNS, TY = LINES * ROWS, LANES = TZ / 4;
   static_assert(R <= H, "taps beyond the halo");
-  static constexpr int LANES = TZ / 4, LINES = THREADS / LANES, TY = LINES * ROWS;
   static_assert(TZ % STORED_TILE == 0, "a storage tile would be shared by blocks");
+  // That step, and all.
+  static constexpr int STEPPING = LANES * LINES, THREADS = STEPPING + 32;
+  static_assert(STEPPING % 32 == 0, "shuffles want whole warps");
   static constexpr int PY = TY + 2 * R, PZ = TZ + 2 * H, PLANE = PZ * PY;
+  static constexpr int CODES_Z = TZ + 2 * H_CODES, CODES = CODES_Z * PY;
+  // Storage tiles along z, and with those beside the tile.
+  static constexpr int TILES = TZ / STORED_TILE, ALL_TILES = TILES + 2;
   // Groups of four beside the tile: rows below and above, and one at either end of each row.
   static constexpr int BESIDE = 2 * R * LANES + 2 * TY;
-  static_assert(BESIDE <= THREADS, "a thread decodes one group beside the tile");
+  static_assert(BESIDE <= STEPPING, "a thread decodes one group beside the tile");
+  static constexpr int SPEED_BYTES = CODED ? 2 : 4;
+
+  // Tensor copies write to multiples of 128 B.
+  static constexpr int room(int bytes) { return (bytes + 127) / 128 * 128; }
+  struct Shared {
+    unsigned char p[RING][room(2 * CODES)];
+    // p- or d.
+    unsigned char before[RING][room(2 * TY * TZ)];
+    unsigned char speed[RING][room(SPEED_BYTES * TY * TZ)];
+    float plane[2][PLANE];
+    // Of p, and of p- or d in the same places.
+    // Of p, and of p- or d in the same places.
+    Unit p_units[2][PY][ALL_TILES], before_units[2][PY][ALL_TILES];
+    // Of what round q needs, in slot q % RING; the last one of plane 0.
+    uint64_t full[RING + 1];
+  };
 };
 
-// What a thread copies of a plane for itself, one after the other for all threads.
-template <bool CODED>
-struct Slot {
-  // p of its rows and beside the tile.
-  uint2 p[ROWS + 1][THREADS];
-  // p- or d.
-  uint2 before[ROWS][THREADS];
-  // Wave speed: codes or floats.
-  typename std::conditional<CODED, uint2, float4>::type speed[ROWS][THREADS];
+// Descriptions of the arrays for tensor copies and the elements before node 0 along (x, y, z).
+struct Maps {
+  const CUtensorMap *p, *before, *speed;
+  int origin[3];
 };
 
-// dt^2 c^2 of four nodes from floats, or from codes of c dt.
-__device__ __forceinline__ float4 squared(const TemblorStored&, const float4& v) { return v; }
+// v from floats, or over slope^2 from codes of c dt.
+__device__ __forceinline__ float4 speed_of(const TemblorStored&, const float4& v) { return v; }
 
-// c dt from 2^23 + k.
-__device__ __forceinline__ float moved(const TemblorStored& m, uint32_t raised) {
-  return fma_rn(sub(__uint_as_float(raised), 8388608.0f), m.slope, m.least);
+__device__ __forceinline__ float squared(const TemblorStored& m, uint32_t codes, uint32_t half) {
+  const float c = sub(__uint_as_float(__byte_perm(codes, 0x4b000000u, half)), m.code_offset);
+  return mul(c, c);
 }
 
-__device__ __forceinline__ float4 squared(const TemblorStored& m, const uint2& codes) {
-  const float4 c = make_float4(moved(m, __byte_perm(codes.x, 0x4b000000u, 0x7610)),
-                               moved(m, __byte_perm(codes.x, 0x4b000000u, 0x7632)),
-                               moved(m, __byte_perm(codes.y, 0x4b000000u, 0x7610)),
-                               moved(m, __byte_perm(codes.y, 0x4b000000u, 0x7632)));
-  return make_float4(mul(c.x, c.x), mul(c.y, c.y), mul(c.z, c.z), mul(c.w, c.w));
+__device__ __forceinline__ float4 speed_of(const TemblorStored& m, const uint2& codes) {
+  return make_float4(squared(m, codes.x, 0x7610), squared(m, codes.x, 0x7632),
+                     squared(m, codes.y, 0x7610), squared(m, codes.y, 0x7632));
 }
 
 // Exponents of the storage tiles of a thread's two rows from its values there; all of a warp at once,
 // eight neighbours share a tile. `own` is that of the row whose number is the lane's last bit.
+template <uint32_t ROOM>
 __device__ __forceinline__ void exponents_of(const float4 (&value)[ROWS], uint32_t (&all)[ROWS],
                                              uint32_t& own) {
   const float first = larger4(value[0]), second = larger4(value[1]);
@@ -77,44 +98,102 @@ __device__ __forceinline__ void exponents_of(const float4 (&value)[ROWS], uint32
                       __shfl_xor_sync(0xffffffffu, odd ? first : second, 1));
   most = larger(most, __shfl_xor_sync(0xffffffffu, most, 2));
   most = larger(most, __shfl_xor_sync(0xffffffffu, most, 4));
-  own = exponent_bits(most);
+  own = exponent_bits<ROOM>(most);
   const uint32_t other = __shfl_xor_sync(0xffffffffu, own, 1);
   all[0] = odd ? other : own;
   all[1] = odd ? own : other;
 }
 
-// A place in a plane whose first byte is the same for all threads.
-template <typename T>
-__device__ __forceinline__ T* place(T* plane, uint32_t bytes) {
-  using Byte = typename std::conditional<std::is_const<T>::value, const char, char>::type;
-  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(plane) + bytes);
+// Where a block is: first node of the tile, first plane, planes of p that it reads.
+struct Place {
+  int i0, j0, k0, planes;
+};
+
+// The last warp: asks for planes, and leaves what exponents are worth. Meets the others at every
+// barrier.
+template <class T>
+__device__ __forceinline__ void feed(const TemblorStep& s, const TemblorStored& m,
+                                     const Maps& maps, const Place& at,
+                                     typename T::Shared& shared) {
+  constexpr int R = T::R;
+  const bool asks = threadIdx.x % 32 == 0;
+  const int x = maps.origin[0] + at.i0, y = maps.origin[1] + at.j0, z = maps.origin[2] + at.k0;
+  auto fetch_p = [&](int q, uint64_t* barrier) {
+    copy_box(shared.p[q % RING], maps.p, barrier, z - H_CODES, y - R, x - R + q);
+  };
+  // What round q needs: plane q + 1 of p, and the streams of the plane that it gives out.
+  auto fetch = [&](int q) {
+    const bool more = q + 1 < at.planes, gives = q >= 2 * R;
+    uint64_t* barrier = &shared.full[q % RING];
+    barrier_expect(barrier, (more ? 2 * T::CODES : 0) +
+                                (gives ? (2 + T::SPEED_BYTES) * T::TY * T::TZ : 0));
+    if (more) fetch_p(q + 1, barrier);
+    if (gives) {
+      copy_box(shared.before[q % RING], maps.before, barrier, z, y, x - 2 * R + q);
+      copy_box(shared.speed[q % RING], maps.speed, barrier, z, y, x - 2 * R + q);
+    }
+  };
+  if (asks) {
+    barrier_expect(&shared.full[RING], 2 * T::CODES);
+    fetch_p(0, &shared.full[RING]);
+    for (int q = 0; q < RING - 1; ++q) fetch(q);
+  }
+  const int rows = min(T::TY, s.end[1] - at.j0);
+  const int tiles = min(T::TILES, (s.end[2] - at.k0 + STORED_TILE - 1) / STORED_TILE);
+  const int64_t first = int64_t(at.i0) * s.stride_x + int64_t(at.j0) * s.stride_y + at.k0;
+  const int64_t next_plane = s.stride_x / STORED_TILE;
+  const int pitch = int(s.stride_y / STORED_TILE);
+  const int8_t* p_first = static_cast<const int8_t*>(m.p_exponents) +
+                          (first - R * (s.stride_x + s.stride_y)) / STORED_TILE - 1;
+  const int8_t* before_first = static_cast<const int8_t*>(m.before_exponents) + first / STORED_TILE;
+  Units<T::PY, T::ALL_TILES, T::ALL_TILES> p_units(p_first, next_plane, pitch, rows + 2 * R, tiles + 2);
+  Units<T::TY, T::TILES, T::ALL_TILES> before_units(before_first, next_plane, pitch, rows, tiles);
+  for (int q = 0; q < 2; ++q) {
+    p_units.load();
+    p_units.leave(&shared.p_units[q][0][0]);
+  }
+  p_units.load();
+  __syncthreads();
+  // Plane 0 has been decoded.
+  __syncthreads();
+  if (asks) fetch(RING - 1);
+  for (int q = 0; q < at.planes; ++q) {
+    // For round q + 1, which decodes plane q + 2.
+    p_units.leave(&shared.p_units[q & 1][0][0]);
+    if (q + 3 < at.planes) p_units.load();
+    if (q + 1 >= 2 * R) before_units.leave(&shared.before_units[(q + 1) & 1][R][1]);
+    if (q + 2 >= 2 * R && q + 2 < at.planes) before_units.load();
+    __syncthreads();
+    if (asks && q + RING < at.planes) fetch(q + RING);
+  }
 }
 
-template <int R, int TZ, bool CODED, bool INCREMENT>
+template <class T, bool CODED, bool INCREMENT>
 __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTiles& tiles,
-                                          const TemblorStored& m) {
-  using T = Tile<R, TZ>;
-  using Ring = Slot<CODED>;
-  constexpr uint32_t SPEED_BYTES = CODED ? 2 : 4;
-  Ring* const ring = reinterpret_cast<Ring*>(dynamic_shared());
-  float* const floats = reinterpret_cast<float*>(ring + RING);
+                                          const TemblorStored& m, const Maps& maps) {
+  using Speed = typename std::conditional<CODED, uint2, float4>::type;
+  constexpr int R = T::R;
+  auto& shared = *reinterpret_cast<typename T::Shared*>(dynamic_shared());
   const March march = march_of(s, tiles);
-  const int i0 = march.i0, count = march.i1 - i0, planes = count + 2 * R;
-  const int k0 = s.begin[2] + march.tile % tiles.tiles_z * TZ;
-  const int j0 = s.begin[1] + march.tile / tiles.tiles_z * T::TY;
+  const Place at = {march.i0, s.begin[1] + march.tile / tiles.tiles_z * T::TY,
+                    s.begin[2] + march.tile % tiles.tiles_z * T::TZ,
+                    march.i1 - march.i0 + 2 * R};
   const int thread = int(threadIdx.x);
+  if (thread == T::STEPPING) {
+    for (int n = 0; n <= RING; ++n) barrier_init(&shared.full[n], 1);
+    barrier_init_fence();
+  }
+  __syncthreads();
+  if (thread >= T::STEPPING) {
+    feed<T>(s, m, maps, at, shared);
+    return;
+  }
 
-  // Threads beyond the last whole line of lanes work on the first one and give nothing out.
-  const bool spare = thread >= T::LANES * T::LINES;
-  const int z = spare ? 0 : thread % T::LANES * 4, y = spare ? 0 : thread / T::LANES * ROWS;
-  const int k = k0 + z, j = j0 + y;
+  const int z = thread % T::LANES * 4, y = thread / T::LANES * ROWS;
+  const int k = at.k0 + z, j = at.j0 + y;
   bool given[ROWS];
 #pragma unroll
-  for (int row = 0; row < ROWS; ++row)
-    given[row] = !spare && j + row < s.end[1] && k < s.end[2];
-  // Place of the thread's rows in a plane of the field. What lies past the box is read and not given
-  // out: arrays end with room for it.
-  const uint32_t at = uint32_t(j * int(s.stride_y) + k), to_next = uint32_t(s.stride_y);
+  for (int row = 0; row < ROWS; ++row) given[row] = j + row < s.end[1] && k < s.end[2];
 
   // The group beside the tile that the thread decodes; threads without one repeat the last.
   int beside_row, beside_z;
@@ -125,222 +204,157 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
   } else {
     const int n = min(thread, T::BESIDE - 1) - 2 * R * T::LANES;
     beside_row = R + n / 2;
-    beside_z = n % 2 ? TZ : -4;
+    beside_z = n % 2 ? T::TZ : -4;
   }
-  const int own = (y + R) * T::PZ + z + H;
-  const int beside = beside_row * T::PZ + beside_z + H;
-
-  // Planes start at the row and the column of the tile's corner, so that places are not below zero.
-  const int64_t corner = int64_t(i0 - R) * s.stride_x - R * s.stride_y - STORED_TILE;
-  const uint32_t at_p = at + uint32_t(R) * to_next + STORED_TILE;
-  const uint32_t at_beside =
-      uint32_t((j0 + beside_row) * int(s.stride_y) + k0 + beside_z + STORED_TILE);
-  const uint16_t* p_plane = static_cast<const uint16_t*>(m.p) + corner;
-  const int8_t* p_exponents = static_cast<const int8_t*>(m.p_exponents) + (corner >> 5);
-  const int64_t exponents_x = s.stride_x >> 5;
-  const uint32_t exponents_y = to_next >> 5;
-  const int64_t first = int64_t(i0) * s.stride_x;
-  uint16_t* before_plane = static_cast<uint16_t*>(m.before) + first;
-  const uint16_t* before_ahead = before_plane;
-  const char* speed_ahead = static_cast<const char*>(m.speed) + first * SPEED_BYTES;
-  uint16_t* next_plane = static_cast<uint16_t*>(m.next) + first;
-  int8_t* before_exponents = static_cast<int8_t*>(m.before_exponents) + (first >> 5);
-  int8_t* next_exponents = static_cast<int8_t*>(m.next_exponents) + (first >> 5);
-
-  // Plane q of p, counted from i0 - R, and what round q needs to give out a plane.
-  auto fetch = [&](int q) {
-    if (q < planes) {
-      Ring& to = ring[q % RING];
-#pragma unroll
-      for (int row = 0; row < ROWS; ++row)
-        copy_async<8>(&to.p[row][thread], place(p_plane, 2 * (at_p + row * to_next)));
-      copy_async<8>(&to.p[ROWS][thread], place(p_plane, 2 * at_beside));
-      p_plane += s.stride_x;
-      if (q >= 2 * R) {
-#pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-          copy_async<8>(&to.before[row][thread], place(before_ahead, 2 * (at + row * to_next)));
-          copy_async<4 * SPEED_BYTES>(&to.speed[row][thread],
-                                    place(speed_ahead, SPEED_BYTES * (at + row * to_next)));
-        }
-        before_ahead += s.stride_x;
-        speed_ahead += s.stride_x * SPEED_BYTES;
-      }
-    }
-    copy_async_commit();
-  };
-  int exponent[ROWS + 1], before_exponent[ROWS] = {};
-  // A round ahead.
-  auto load_exponents = [&] {
-#pragma unroll
-    for (int row = 0; row < ROWS; ++row)
-      exponent[row] = *place(p_exponents, (at_p >> 5) + row * exponents_y);
-    exponent[ROWS] = *place(p_exponents, at_beside >> 5);
-    p_exponents += exponents_x;
-  };
-  auto decode = [&](int q) {
-    float* const to = floats + (q & 1) * T::PLANE;
-    const Ring& from = ring[q % RING];
+  const int own = (y + R) * T::PZ + z + H, beside = beside_row * T::PZ + beside_z + H;
+  const int own_code = (y + R) * T::CODES_Z + z + H_CODES;
+  const int beside_code = beside_row * T::CODES_Z + beside_z + H_CODES;
+  const int own_tile = z / STORED_TILE, beside_tile = (beside_z + STORED_TILE) / STORED_TILE;
+  const int own_stream = y * T::TZ + z;
+  auto decode = [&](int slot, int plane) {
+    float* const to = shared.plane[plane];
+    const uint16_t* const from = reinterpret_cast<const uint16_t*>(shared.p[slot]);
 #pragma unroll
     for (int row = 0; row < ROWS; ++row)
       *reinterpret_cast<float4*>(to + own + row * T::PZ) =
-          decode4(from.p[row][thread], unit_of(exponent[row]));
+          decode4(*reinterpret_cast<const uint2*>(from + own_code + row * T::CODES_Z),
+                  shared.p_units[plane][y + R + row][own_tile + 1]);
     *reinterpret_cast<float4*>(to + beside) =
-        decode4(from.p[ROWS][thread], unit_of(exponent[ROWS]));
+        decode4(*reinterpret_cast<const uint2*>(from + beside_code),
+                shared.p_units[plane][beside_row][beside_tile]);
   };
 
-  // past[r]: plane q - 1 - r; waiting[r]: the sum of plane q - 1 - r without the planes from q on.
-  float4 past[R][ROWS], waiting[R][ROWS];
+  // Node (row 0) of the thread in its plane; planes before the first one given out are not stored.
+  const uint32_t to_next = uint32_t(s.stride_y), in_plane = uint32_t(j) * to_next + uint32_t(k);
+  int64_t plane_at = int64_t(at.i0 - 2 * R) * s.stride_x;
+  // A lane in eight writes an exponent per row: of the row whose number is its last bit.
+  const bool writes = (thread & 6) == 0 && (thread & 1 ? given[1] : given[0]);
+  const uint32_t exponent_in = (in_plane + (thread & 1) * to_next) / STORED_TILE;
+  uint32_t noise = noise_word(uint32_t(m.seed), at.i0 - 2 * R, j, k);
+  const auto codes_at = [&](void* field, int row) {
+    return reinterpret_cast<uint2*>(static_cast<uint16_t*>(field) + plane_at +
+                                    (in_plane + row * to_next));
+  };
+  const auto exponent_at = [&](void* exponents) {
+    return static_cast<int8_t*>(exponents) + plane_at / STORED_TILE + exponent_in;
+  };
+
+  // Of plane q in place q % 4: past: p; waiting: the sum without the planes that have not come.
+  float4 past[4][ROWS], waiting[4][ROWS];
 #pragma unroll
   for (int row = 0; row < ROWS; ++row)
 #pragma unroll
-    for (int r = 0; r < R; ++r) past[r][row] = waiting[r][row] = zero4();
+    for (int r = 0; r < 4; ++r) past[r][row] = waiting[r][row] = zero4();
 
-  // Round q decodes plane q + 1 and reads its own copies of plane q once more, so that plane q + 4 may
-  // be asked for at its end.
-  for (int q = 0; q < RING; ++q) fetch(q);
-  load_exponents();
-  copy_async_wait<RING - 1>();
-  decode(0);
-  load_exponents();
+  __syncthreads();
+  barrier_wait(&shared.full[RING], 0);
+  decode(0, 0);
   __syncthreads();
 
-  // The exponents that this thread writes: of the row whose number is its last bit.
-  const bool writes = (thread & 6) == 0 && (thread & 1 ? given[1] : given[0]);
-  const uint32_t exponent_at = (at + (thread & 1) * to_next) >> 5;
-
-  // Twice saves half of the moves of `past`; four times spills, and twice does at radius 3.
-  [[maybe_unused]] constexpr int TURNS = R == 3 && !INCREMENT ? 1 : 2;
-#pragma unroll TURNS
-  for (int q = 0; q < planes; ++q) {
-    // The last round decodes what nobody reads.
-    copy_async_wait<RING - 2>();
-    decode(q + 1);
-    if (q + 2 < planes) load_exponents();
-    const float* plane = floats + (q & 1) * T::PLANE + own;
-    float4 here[ROWS], sum[ROWS];
+  for (int begin = 0; begin < at.planes; begin += 4) {
 #pragma unroll
-    for (int row = 0; row < ROWS; ++row) {
-      const float* centre = plane + row * T::PZ;
-      here[row] = load4(centre);
-      sum[row] = along_z<R>(s, load4(centre - 4), here[row], load4(centre + 4));
-    }
-    // Rows y - R .. y + ROWS + R - 1, each read once for all rows of the thread.
-#pragma unroll
-    for (int d = -R; d < ROWS + R; ++d) {
-      const float4 other = d >= 0 && d < ROWS ? here[d] : load4(plane + d * T::PZ);
+    for (int turn = 0; turn < 4; ++turn) {
+      const int q = begin + turn;
+      if (turn > 0 && q >= at.planes) return;
+      barrier_wait(&shared.full[turn], q / 4 & 1);
+      const float* plane = shared.plane[turn & 1] + own;
+      float4 here[ROWS], sum[ROWS];
 #pragma unroll
       for (int row = 0; row < ROWS; ++row) {
-        const int r = d > row ? d - row : row - d;
-        if (r >= 1 && r <= R) sum[row] = fma4(s.second[1][r], other, sum[row]);
+        const float* centre = plane + row * T::PZ;
+        here[row] = load4(centre);
+        sum[row] = along_z<R>(s, load4(centre - 4), here[row], load4(centre + 4));
       }
-    }
-    float4 lap[ROWS], centre[ROWS];
+      // Rows y - R .. y + ROWS + R - 1, each read once for all rows of the thread.
 #pragma unroll
-    for (int row = 0; row < ROWS; ++row) {
+      for (int d = -R; d < ROWS + R; ++d) {
+        const float4 other = d >= 0 && d < ROWS ? here[d] : load4(plane + d * T::PZ);
 #pragma unroll
-      for (int r = 1; r <= R; ++r) sum[row] = fma4(s.second[0][r], past[r - 1][row], sum[row]);
-      lap[row] = fma4(s.second[0][R], here[row], waiting[R - 1][row]);
-      centre[row] = past[R - 1][row];
-#pragma unroll
-      for (int r = R - 1; r >= 1; --r) {
-        waiting[r][row] = fma4(s.second[0][r], here[row], waiting[r - 1][row]);
-        past[r][row] = past[r - 1][row];
+        for (int row = 0; row < ROWS; ++row) {
+          const int r = d > row ? d - row : row - d;
+          if (r >= 1 && r <= R) sum[row] = fma4(s.second[1][r], other, sum[row]);
+        }
       }
-      waiting[0][row] = sum[row];
-      past[0][row] = here[row];
-    }
-    const int given_plane = q - 2 * R;
-    if (given_plane >= 0) {
-      const Ring& from = ring[q % RING];
-      float4 value[ROWS], raised[ROWS];
-      uint32_t all[ROWS], mine;
+      float4 lap[ROWS], centre[ROWS];
 #pragma unroll
       for (int row = 0; row < ROWS; ++row) {
-        const float4 old = decode4(from.before[row][thread], unit_of(before_exponent[row]));
-        const float4 v = squared(m, from.speed[row][thread]);
+#pragma unroll
+        for (int r = 1; r <= R; ++r)
+          sum[row] = fma4(s.second[0][r], past[(turn + 4 - r) % 4][row], sum[row]);
+        lap[row] = fma4(s.second[0][R], here[row], waiting[(turn + 4 - R) % 4][row]);
+        centre[row] = past[(turn + 4 - R) % 4][row];
+#pragma unroll
+        for (int r = R - 1; r >= 1; --r) {
+          float4& other = waiting[(turn + 4 - r) % 4][row];
+          other = fma4(s.second[0][r], here[row], other);
+        }
+        waiting[turn][row] = sum[row];
+        past[turn][row] = here[row];
+      }
+      // For the next round; after the last one nobody reads it.
+      decode((turn + 1) % 4, (turn + 1) & 1);
+      float4 value[ROWS];
+#pragma unroll
+      for (int row = 0; row < ROWS; ++row) {
+        const int here = own_stream + row * T::TZ;
+        const float4 old = decode4(*reinterpret_cast<const uint2*>(shared.before[turn] + 2 * here),
+                                   shared.before_units[turn & 1][y + R + row][own_tile + 1]);
+        const float4 v = speed_of(
+            m, *reinterpret_cast<const Speed*>(shared.speed[turn] + T::SPEED_BYTES * here));
         value[row] = INCREMENT ? make_float4(fma_rn(v.x, lap[row].x, old.x),
                                              fma_rn(v.y, lap[row].y, old.y),
                                              fma_rn(v.z, lap[row].z, old.z),
                                              fma_rn(v.w, lap[row].w, old.w))
                                : leap4(centre[row], old, v, lap[row]);
       }
-      exponents_of(value, all, mine);
+      uint32_t all[ROWS], mine;
+      exponents_of<BY_NOISE>(value, all, mine);
+      const bool gives = q >= 2 * R;
 #pragma unroll
       for (int row = 0; row < ROWS; ++row) {
-        const uint32_t noise = noise_word(uint32_t(m.seed), i0 + given_plane, j + row, k);
-        raised[row] = raise4(m, value[row], inverse_of(all[row]), noise);
-        if (given[row])
-          *reinterpret_cast<uint2*>(place(before_plane, 2 * (at + row * to_next))) =
-              codes4(raised[row]);
+        const uint4 codes =
+            dithered4(value[row], half_inverse_of(all[row]), noise + row * NOISE_Y);
+        if (gives && given[row]) *codes_at(m.before, row) = codes4(codes);
+        // The increment as it was rounded, added.
+        if (INCREMENT) value[row] = added4(codes, __uint_as_float(all[row]), centre[row]);
       }
-      if (writes) *place(before_exponents, exponent_at) = stored_exponent(mine);
+      if (gives && writes) *exponent_at(m.before_exponents) = stored_exponent(mine);
       if (INCREMENT) {
-#pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-          // The increment as it was rounded, over 2^e, then added.
-          const float unit = __uint_as_float(all[row]);
-          value[row] = make_float4(fma_rn(sub(raised[row].x, 385.0f), unit, centre[row].x),
-                                   fma_rn(sub(raised[row].y, 385.0f), unit, centre[row].y),
-                                   fma_rn(sub(raised[row].z, 385.0f), unit, centre[row].z),
-                                   fma_rn(sub(raised[row].w, 385.0f), unit, centre[row].w));
-        }
-        exponents_of(value, all, mine);
+        exponents_of<TO_NEAREST>(value, all, mine);
 #pragma unroll
         for (int row = 0; row < ROWS; ++row)
-          if (given[row])
-            *reinterpret_cast<uint2*>(place(next_plane, 2 * (at + row * to_next))) =
-                codes4(raise4(value[row], inverse_of(all[row])));
-        if (writes) *place(next_exponents, exponent_at) = stored_exponent(mine);
-        next_plane += s.stride_x;
-        next_exponents += exponents_x;
+          if (gives && given[row])
+            *codes_at(m.next, row) = codes4(raise4(value[row], inverse_of(all[row])));
+        if (gives && writes) *exponent_at(m.next_exponents) = stored_exponent(mine);
       }
-      before_plane += s.stride_x;
-      before_exponents += exponents_x;
+      plane_at += s.stride_x;
+      noise += NOISE_X;
+      __syncthreads();
     }
-    if (given_plane >= -1 && given_plane + 1 < count) {
-#pragma unroll
-      for (int row = 0; row < ROWS; ++row)
-        before_exponent[row] = *place(before_exponents, (at >> 5) + row * exponents_y);
-    }
-    fetch(q + RING);
-    __syncthreads();
   }
 }
 
 }  // namespace
 
-#define TEMBLOR_INT16(NAME, R, TZ, CODED, INCREMENT)                                            \
-  extern "C" __global__ void __launch_bounds__(THREADS, 1)                                      \
-      NAME(const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorTiles tiles,   \
-           const __grid_constant__ TemblorStored m) {                                           \
-    step_tile<R, TZ, CODED, INCREMENT>(s, tiles, m);                                            \
+// Z: columns of a tile; LINES: pairs of rows.
+#define TEMBLOR_INT16(NAME, R, Z, LINES, CODED, INCREMENT)                                        \
+  extern "C" __global__ void __launch_bounds__(Tile<R, Z, LINES, CODED>::THREADS, 1)              \
+      NAME(const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorTiles tiles,     \
+           const __grid_constant__ TemblorStored m, const __grid_constant__ CUtensorMap p,        \
+           const __grid_constant__ CUtensorMap before,                                            \
+           const __grid_constant__ CUtensorMap speed, int origin_x, int origin_y, int origin_z) { \
+    const Maps maps = {&p, &before, &speed, {origin_x, origin_y, origin_z}};                      \
+    step_tile<Tile<R, Z, LINES, CODED>, CODED, INCREMENT>(s, tiles, m, maps);                     \
   }
-TEMBLOR_INT16(acoustic_iso_int16_u16_z128, 4, 128, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z128, 4, 128, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_z128, 4, 128, false, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_z128, 4, 128, false, true)
-TEMBLOR_INT16(acoustic_iso_int16_u16_z160, 4, 160, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z160, 4, 160, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_z160, 4, 160, false, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_z160, 4, 160, false, true)
-TEMBLOR_INT16(acoustic_iso_int16_u16_z192, 4, 192, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z192, 4, 192, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_u16_z224, 4, 224, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z224, 4, 224, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_u16_z128_r3, 3, 128, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z128_r3, 3, 128, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_z128_r3, 3, 128, false, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_z128_r3, 3, 128, false, true)
-TEMBLOR_INT16(acoustic_iso_int16_u16_z160_r3, 3, 160, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z160_r3, 3, 160, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_z160_r3, 3, 160, false, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_z160_r3, 3, 160, false, true)
-TEMBLOR_INT16(acoustic_iso_int16_u16_z128_r2, 2, 128, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z128_r2, 2, 128, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_z128_r2, 2, 128, false, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_z128_r2, 2, 128, false, true)
-TEMBLOR_INT16(acoustic_iso_int16_u16_z160_r2, 2, 160, true, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_u16_z160_r2, 2, 160, true, true)
-TEMBLOR_INT16(acoustic_iso_int16_z160_r2, 2, 160, false, false)
-TEMBLOR_INT16(acoustic_iso_int16_increment_z160_r2, 2, 160, false, true)
+#define TEMBLOR_INT16_WIDTH(SUFFIX, R, Z, LINES)                                                  \
+  TEMBLOR_INT16(acoustic_iso_int16_u16_##SUFFIX, R, Z, LINES, true, false)                        \
+  TEMBLOR_INT16(acoustic_iso_int16_increment_u16_##SUFFIX, R, Z, LINES, true, true)               \
+  TEMBLOR_INT16(acoustic_iso_int16_##SUFFIX, R, Z, LINES, false, false)                           \
+  TEMBLOR_INT16(acoustic_iso_int16_increment_##SUFFIX, R, Z, LINES, false, true)
+TEMBLOR_INT16_WIDTH(z96, 4, 96, 20)
+TEMBLOR_INT16_WIDTH(z128, 4, 128, 15)
+TEMBLOR_INT16_WIDTH(z160, 4, 160, 12)
+TEMBLOR_INT16_WIDTH(z128_r3, 3, 128, 15)
+TEMBLOR_INT16_WIDTH(z160_r3, 3, 160, 12)
+TEMBLOR_INT16_WIDTH(z128_r2, 2, 128, 15)
+TEMBLOR_INT16_WIDTH(z160_r2, 2, 160, 12)

@@ -137,7 +137,7 @@ __device__ __forceinline__ Derivatives along_tile(const TemblorStep& s, const Te
 template <class S>
 __device__ __forceinline__ void give(const TemblorStored& m, const Node& c, float centre,
                                      float before, float more) {
-  const float noise = noise_at(m, c.i, c.j, c.k);
+  const int noise = int(noise_at(m, c.i, c.j, c.k));
   if (m.increment) {
     const float d = c.exists ? add(before, more) : 0.0f;
     const float rounded = S::encode(m.before, m.before_exponents, c.at, d, noise);

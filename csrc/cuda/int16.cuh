@@ -1,8 +1,9 @@
 // Codes of 16 bits that share an exponent e per 32 nodes along z: value = code 2^(e - 15).
 // Codes are kept plus 32768: a code then becomes a float by one byte permutation, below an exponent
 // that puts the code's unit at 2^-15, and one multiply-add.
-// e is the least with |code| <= 32767 after rounding to nearest even; tiles whose largest value is
-// below 2^-120 hold zeros and e = -120, a field at rest e = -127 and any codes; e = 127 marks a tile with a value that is not finite.
+// e is the least with |code| <= 32767 after rounding, but not below -120: smaller values are multiples
+// of 2^-135, and below 2^-126 zero as they are read. A field at rest has e = -127 and any codes; e = 127
+// marks a tile with a value that is not finite.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
 #include "four.cuh"
@@ -50,48 +51,52 @@ __device__ __forceinline__ float4 raise4(const float4& value, float inverse) {
                      fma_rn(value.z, inverse, 385.0f), fma_rn(value.w, inverse, 385.0f));
 }
 
-// Stochastic rounding: noise of half a code either way before rounding to nearest, so that a value's
+// Stochastic rounding: a value is cut down to a code after noise of less than a code, so that its
 // expectation is itself; to nearest, what moves by less than half a code in a step stands still (traces
-// of 2,000 steps: 1.2e-2 off in place of 2.0e-3). A byte of noise per node from a hash of step and four
-// neighbours along z, the finaliser of MurmurHash3 (Appleby 2011, public domain): the same for every
-// kernel and tile.
-constexpr uint32_t HASH_X = 0x9e3779b1u, HASH_Y = 0x85ebca77u, HASH_Z = 0xc2b2ae3du;
-
-__device__ __forceinline__ uint32_t hash(uint32_t word) {
-  word = (word ^ word >> 16) * 0x85ebca6bu;
-  word = (word ^ word >> 13) * 0xc2b2ae35u;
-  return word ^ word >> 16;
-}
+// of 2,000 steps: 1.2e-2 off in place of 2.0e-3). Four neighbours along z share a word of noise, a
+// Weyl sequence over the grid that begins at a hash of the step: multiples of the powers of
+// 1/1.2207..., which fill any block of nodes evenly (Roberts 2018, "The unreasonable effectiveness of
+// quasirandom sequences"), at an addition per word. Two bytes of it are the noise of two nodes each,
+// the byte itself and its complement: errors of neighbours rather cancel than add.
+constexpr uint32_t NOISE_X = 0xd1b54a33u, NOISE_Y = 0xabc98389u, NOISE_Z = 0x8cb92ba7u;
 
 // Of the four nodes from k on, a multiple of four.
 __device__ __forceinline__ uint32_t noise_word(uint32_t seed, int i, int j, int k) {
-  return hash(seed + uint32_t(i) * HASH_X + uint32_t(j) * HASH_Y + uint32_t(k >> 2) * HASH_Z);
+  return seed + uint32_t(i) * NOISE_X + uint32_t(j) * NOISE_Y + uint32_t(k >> 2) * NOISE_Z;
 }
 
-// Of byte B, over 2^e: below half a code in size, so that zero stays zero.
-template <int B>
-__device__ __forceinline__ float noise_of(const TemblorStored& m, uint32_t word) {
-  return fma_rn(__uint_as_float(__byte_perm(word, 0x43800000u, 0x7604 | B << 4)), m.noise_unit,
-                m.noise_offset);
+// Of node k alone, 0 to 255: parts of 256 of a code.
+__device__ __forceinline__ uint32_t noise_at(const TemblorStored& m, int i, int j, int k) {
+  const uint32_t byte = noise_word(uint32_t(m.seed), i, j, k) >> (k & 2 ? 16 : 24) & 255u;
+  return k & 1 ? byte ^ 255u : byte;
 }
 
-// The same for node k alone.
-__device__ __forceinline__ float noise_at(const TemblorStored& m, int i, int j, int k) {
-  const uint32_t byte = noise_word(uint32_t(m.seed), i, j, k) >> 8 * (k & 3) & 255u;
-  return fma_rn(__uint_as_float(0x43800000u | byte << 8), m.noise_unit, m.noise_offset);
+// Code + 32768 in bits 8 to 23: value / 2^(e + 1) + 3/2 has the code in the upper 16 bits of its
+// mantissa and seven more below. Zero stays zero: the noise never carries by itself.
+__device__ __forceinline__ uint32_t dithered(float value, float half_inverse, uint32_t noise) {
+  return (__float_as_uint(fma_rn(value, half_inverse, 1.5f)) << 1) + noise;
 }
 
-// 385 + value / 2^e + noise; the noise does not lift the largest code over the edge.
-__device__ __forceinline__ float raised(float value, float inverse, float noise) {
-  return add(fminf(fma_rn(value, inverse, noise), 32767.0f / 32768.0f), 385.0f);
+__device__ __forceinline__ uint4 dithered4(const float4& value, float half_inverse, uint32_t word) {
+  const uint32_t first = word >> 24, second = __byte_perm(word, 0, 0x4442);
+  return make_uint4(dithered(value.x, half_inverse, first),
+                    dithered(value.y, half_inverse, first ^ 255u),
+                    dithered(value.z, half_inverse, second),
+                    dithered(value.w, half_inverse, second ^ 255u));
 }
 
-__device__ __forceinline__ float4 raise4(const TemblorStored& m, const float4& value, float inverse,
-                                         uint32_t word) {
-  return make_float4(raised(value.x, inverse, noise_of<0>(m, word)),
-                     raised(value.y, inverse, noise_of<1>(m, word)),
-                     raised(value.z, inverse, noise_of<2>(m, word)),
-                     raised(value.w, inverse, noise_of<3>(m, word)));
+__device__ __forceinline__ uint2 codes4(const uint4& dithered) {
+  return make_uint2(__byte_perm(dithered.x, dithered.y, 0x6521),
+                    __byte_perm(dithered.z, dithered.w, 0x6521));
+}
+
+// What a dithered value has become, added to another one.
+__device__ __forceinline__ float added(uint32_t dithered, float unit, float to) {
+  return fma_rn(sub(__uint_as_float(__byte_perm(dithered, 0x43800000u, 0x7621)), 257.0f), unit, to);
+}
+__device__ __forceinline__ float4 added4(const uint4& dithered, float unit, const float4& to) {
+  return make_float4(added(dithered.x, unit, to.x), added(dithered.y, unit, to.y),
+                     added(dithered.z, unit, to.z), added(dithered.w, unit, to.w));
 }
 
 __device__ __forceinline__ uint2 codes4(const float4& raised) {
@@ -116,16 +121,23 @@ __device__ __forceinline__ float larger4(const float4& v) {
   return larger(larger(v.x, v.y), larger(v.z, v.w));
 }
 
+// What is added to a tile's largest value before its exponent is taken, in its last bits: half a
+// code, which rounding may add to the largest one, or a whole one, which noise may.
+constexpr uint32_t TO_NEAREST = 0x100u, BY_NOISE = 0x200u;
+
 // e + 127, in the place of a float's exponent, of a tile whose largest absolute value is `most`.
+template <uint32_t ROOM>
 __device__ __forceinline__ uint32_t exponent_bits(float most) {
-  // Half a unit of the last code more carries into the next exponent.
-  const uint32_t next = ((__float_as_uint(most) + 0x100u) & 0xff800000u) + 0x00800000u;
+  const uint32_t next = ((__float_as_uint(most) + ROOM) & 0xff800000u) + 0x00800000u;
   return max(min(next, 0x7f000000u), 0x03800000u);
 }
 
-// 2^-e, or zero where codes are zero: in a tile of zeros and where e = 127.
+// 2^-e and 2^-(e + 1); where e = 127 codes mean nothing.
 __device__ __forceinline__ float inverse_of(uint32_t exponent) {
-  return exponent == 0x03800000u ? 0.0f : __uint_as_float(0x7f000000u - exponent);
+  return __uint_as_float(0x7f000000u - exponent);
+}
+__device__ __forceinline__ float half_inverse_of(uint32_t exponent) {
+  return __uint_as_float(0x7e800000u - exponent);
 }
 
 // The byte that is stored.

@@ -1,10 +1,14 @@
 // How wavefields rest in memory, one type per storage: decoding a node, and encoding the 32 nodes of a
-// tile, one per lane of a warp. Rounding is to nearest even; integers take noise (int16.cuh).
+// tile, one per lane of a warp. Rounding is to nearest even, that of integers by noise where there is some
+// (int16.cuh).
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
 #include "int16.cuh"
 
 namespace temblor {
+
+// Rounding to nearest.
+constexpr int NO_NOISE = -1;
 
 constexpr uint32_t WARP = 0xffffffffu, ABSOLUTE = 0x7fffffffu, INFINITE = 0x7f800000u;
 
@@ -61,7 +65,7 @@ struct StoredF32 {
     return static_cast<const float*>(values)[at];
   }
   static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
-                                                 float = 0.0f) {
+                                                 int = NO_NOISE) {
     static_cast<float*>(values)[at] = value;
     return value;
   }
@@ -77,7 +81,7 @@ struct StoredBf16 {
     return of_bf16(static_cast<const uint16_t*>(values)[at]);
   }
   static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
-                                                 float = 0.0f) {
+                                                 int = NO_NOISE) {
     const uint32_t code = bf16_of(value);
     static_cast<uint16_t*>(values)[at] = uint16_t(code);
     return of_bf16(code);
@@ -94,7 +98,7 @@ struct StoredFp16 {
     return of_half(static_cast<const uint16_t*>(values)[at]);
   }
   static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
-                                                 float = 0.0f) {
+                                                 int = NO_NOISE) {
     const uint32_t code = half_of(value);
     static_cast<uint16_t*>(values)[at] = uint16_t(code);
     return of_half(code);
@@ -115,7 +119,7 @@ struct StoredBf16Pair {
     return value_of(static_cast<const uint32_t*>(values)[at]);
   }
   static __device__ __forceinline__ float encode(void* values, void*, int64_t at, float value,
-                                                 float = 0.0f) {
+                                                 int = NO_NOISE) {
     const uint32_t high = bf16_of(value), code = high << 16 | bf16_of(sub(value, of_bf16(high)));
     static_cast<uint32_t*>(values)[at] = code;
     return value_of(code);
@@ -148,11 +152,13 @@ struct StoredInt16 {
                     static_cast<const int8_t*>(exponents)[at >> 5]);
   }
   static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at,
-                                                 float value, float noise = 0.0f) {
-    const int e = tile_exponent(value, 0x100u);
-    const float inverse = e == -120 || e == 127 ? 0.0f : power(-e);
+                                                 float value, int noise = NO_NOISE) {
+    const int e = tile_exponent(value, noise == NO_NOISE ? TO_NEAREST : BY_NOISE);
     // A value that is not finite leaves no code.
-    const uint32_t code = e == 127 ? 0x8000u : __float_as_uint(raised(value, inverse, noise));
+    uint32_t code = 0x8000u;
+    if (e < 127 && noise == NO_NOISE) code = __float_as_uint(fma_rn(value, power(-e), 385.0f));
+    if (e < 127 && noise != NO_NOISE)
+      code = dithered(value, power(max(-e - 1, -127)), uint32_t(noise)) >> 8;
     static_cast<uint16_t*>(values)[at] = uint16_t(code);
     if ((at & 31) == 0) static_cast<int8_t*>(exponents)[at >> 5] = int8_t(e);
     return value_of(code & 0xffffu, e);
@@ -175,7 +181,7 @@ struct StoredFp16Scaled {
                     static_cast<const int8_t*>(exponents)[at >> 5]);
   }
   static __device__ __forceinline__ float encode(void* values, void* exponents, int64_t at,
-                                                 float value, float = 0.0f) {
+                                                 float value, int = NO_NOISE) {
     const int e = tile_exponent(value, 0x1000u);
     const float inverse = e == -120 || e == 127 ? 0.0f : power(-e);
     const uint32_t code = e == 127 ? 0u : half_of(mul(mul(value, inverse), power(15)));

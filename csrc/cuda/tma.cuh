@@ -1,8 +1,13 @@
 // Bulk tensor copies into shared memory and the barriers that they complete on (PTX ISA, sm_90).
+// A host compiler gets the names that kernels with a stand-in use from
+// crates/cuda/tests/host/cuda_on_cpu.h.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
+#ifdef __CUDACC__
 #include <cuda.h>
 #include <stdint.h>
+
+#include "machine.cuh"
 
 namespace temblor {
 
@@ -43,12 +48,22 @@ __device__ __forceinline__ void barrier_wait(uint64_t* barrier, uint32_t parity)
 }
 
 // Box of a 3-D tensor at (z, y, x) into shared memory; what lies outside the tensor reads as zero.
+// Along z it begins on 16 B: elsewhere the card stops with an illegal instruction.
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, uint64_t* barrier,
                                          int z, int y, int x, uint64_t policy) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint"
       " [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(shared_address(to)),
       "l"(map), "r"(shared_address(barrier)), "r"(z), "r"(y), "r"(x), "l"(policy)
+      : "memory");
+}
+
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, uint64_t* barrier,
+                                         int z, int y, int x) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(z), "r"(y), "r"(x)
       : "memory");
 }
 
@@ -68,16 +83,6 @@ __device__ __forceinline__ void copy_async(void* to, const void* from) {
                : "memory");
 }
 
-__device__ __forceinline__ void copy_async_commit() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-// Waits until at most PENDING of the thread's groups are under way.
-template <int PENDING>
-__device__ __forceinline__ void copy_async_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-}
-
 __device__ __forceinline__ uint64_t policy_evict_first() {
   uint64_t policy;
   asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -91,3 +96,4 @@ __device__ __forceinline__ uint64_t policy_normal() {
 }
 
 }  // namespace temblor
+#endif

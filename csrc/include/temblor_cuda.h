@@ -251,12 +251,10 @@ typedef struct {
   int32_t increment;
   /* Taps on either side. */
   int32_t radius;
-  /* What the noise of rounding is hashed from besides the node: changes from step to step. */
+  /* Where the noise of rounding begins: a hash of the step. */
   int32_t seed;
-  /* Noise over 2^e from 256 + byte / 128: this times that; 0 for none. */
-  float noise_unit;
-  /* And this added. */
-  float noise_offset;
+  /* 2^23 less the code of c = 0: a code's place below 2^23, less this, is c dt over slope. */
+  float code_offset;
   /* One past the last element of a row that is 0 beyond the grid, counted from node 0. */
   int32_t row_end;
   /* Node that mirrors into the r-th node beyond an end, per axis: r = 0..7 below, 8..15 above; -1 where

@@ -10,7 +10,7 @@ use crate::fields::Fields;
 use crate::layers::boxes;
 use crate::layout::{Layout, slabs};
 use crate::limbs::{self, Limbs};
-use crate::module::{Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
+use crate::module::{Element, Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
 use crate::ozaki::{self, Engine, Ozaki};
 use crate::parameters::Choices;
 use crate::points::{Sources, Tiling};
@@ -30,7 +30,8 @@ struct Mapped {
 impl Mapped {
     fn new(shape: TmaShape, kernels: &Kernels, layout: &Layout, fields: &Fields) -> Result<Self> {
         kernels.allow_shared(shape.kernel)?;
-        let map = |address: u64, n: usize| tensor_map(address, layout, shape.boxes[n]);
+        let map =
+            |address: u64, n: usize| tensor_map(address, layout, shape.boxes[n], Element::F32);
         Ok(Self {
             waves: fields
                 .all()

@@ -409,6 +409,11 @@ pub(crate) fn boxes(slabs: &[(usize, NodeBox)], grouped: (usize, usize)) -> Temb
 
 /// Operator weights, node counts and strides; the box is the whole grid.
 pub(crate) fn whole_step(problem: &WaveProblem, layout: &Layout) -> TemblorStep {
+    scaled_step(problem, layout, 1.0)
+}
+
+/// The same with weights of the second derivative times `factor`.
+pub(crate) fn scaled_step(problem: &WaveProblem, layout: &Layout, factor: f64) -> TemblorStep {
     let mut step = TemblorStep {
         nodes: layout.nodes.map(int),
         end: layout.nodes.map(int),
@@ -421,7 +426,7 @@ pub(crate) fn whole_step(problem: &WaveProblem, layout: &Layout) -> TemblorStep 
     let axes: Vec<_> = problem.grid.active_axes().collect();
     let scaled = |axis: &Axis| {
         let spacing = problem.grid.spacing[axis.index()];
-        second[1..].iter().map(|w| w / (spacing * spacing)).collect()
+        second[1..].iter().map(|w| factor * w / (spacing * spacing)).collect()
     };
     let (centre, weights) = operator::rounded(&axes.iter().map(scaled).collect::<Vec<_>>());
     for (axis, weights) in axes.iter().zip(weights) {

@@ -443,18 +443,35 @@ pub(crate) struct TmaShape {
     pub(crate) blocks: usize,
 }
 
+/// What a field consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    F32,
+    U16,
+}
+
 /// Describes a field at `base` (its first element, halo included) for copies of `boxed` (y, z).
-pub(crate) fn tensor_map(base: u64, layout: &Layout, boxed: [u32; 2]) -> Result<TensorMap> {
+pub(crate) fn tensor_map(
+    base: u64,
+    layout: &Layout,
+    boxed: [u32; 2],
+    element: Element,
+) -> Result<TensorMap> {
+    use sys::CUtensorMapDataType as Type;
+    let (kind, bytes) = match element {
+        Element::F32 => (Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4),
+        Element::U16 => (Type::CU_TENSOR_MAP_DATA_TYPE_UINT16, 2),
+    };
     let mut map = sys::CUtensorMap { opaque: [0; 16] };
     let dims = [layout.pitch as u64, layout.rows as u64, layout.planes as u64];
-    let strides = [4 * layout.stride_y() as u64, 4 * layout.stride_x() as u64];
+    let strides = [bytes * layout.stride_y() as u64, bytes * layout.stride_x() as u64];
     let box_dims = [boxed[1], boxed[0], 1];
     let steps = [1_u32; 3];
     // SAFETY: all pointers are to live arrays of the rank's length; the address is only recorded.
     let status = unsafe {
         sys::cuTensorMapEncodeTiled(
             &raw mut map,
-            sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+            kind,
             3,
             base as *mut c_void,
             dims.as_ptr(),

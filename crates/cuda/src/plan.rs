@@ -106,7 +106,8 @@ impl CudaPlan {
         let units = sys::units(context)?;
         let name = &variant.name;
         let stored = Stored::new(
-            &stream, problem, options, &kernels, &layout, &layers, &whole, name, units, choices,
+            &stream, problem, options, &kernels, &layout, &fields, &layers, &whole, name, units,
+            choices,
         )?;
         let interior = match &stored {
             Some(_) => Interior::none(&whole),

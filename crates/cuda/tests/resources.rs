@@ -5,19 +5,16 @@ use temblor_kernel_build::resources::Resources;
 
 /// Kernels tuned for a device, which must not spill, and the registers that their threads may take
 /// for their blocks to fit on a multiprocessor.
-const TUNED: [(&str, u32); 54] = [
+const TUNED: [(&str, u32); 51] = [
+    ("acoustic_iso_int16_u16_z96", 128),
     ("acoustic_iso_int16_u16_z128", 128),
     ("acoustic_iso_int16_u16_z160", 128),
-    ("acoustic_iso_int16_u16_z192", 128),
-    ("acoustic_iso_int16_u16_z224", 128),
-    ("acoustic_iso_int16_increment_u16_z128", 128),
-    ("acoustic_iso_int16_increment_u16_z160", 128),
-    ("acoustic_iso_int16_increment_u16_z192", 128),
-    ("acoustic_iso_int16_increment_u16_z224", 128),
     ("acoustic_iso_int16_z160", 128),
     ("acoustic_iso_int16_increment_z160", 128),
     ("acoustic_iso_int16_u16_z160_r3", 128),
     ("acoustic_iso_int16_u16_z160_r2", 128),
+    ("acoustic_iso_int16_increment_u16_z160_r3", 128),
+    ("acoustic_iso_int16_increment_u16_z160_r2", 128),
     ("acoustic_iso_wide_z128", 128),
     ("acoustic_iso_wide_z160", 128),
     ("acoustic_iso_wide_z192", 128),

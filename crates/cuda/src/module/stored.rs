@@ -4,7 +4,7 @@
 use cudarc::driver::CudaStream;
 use temblor_backend::Result;
 
-use super::{Argument, Kernels, THREADS, blocks_of, int, striding_blocks};
+use super::{Argument, Kernels, THREADS, TensorMap, blocks_of, int, striding_blocks};
 use crate::arguments::{
     TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorRegion, TemblorStep, TemblorStored,
     TemblorTiles,
@@ -53,21 +53,26 @@ impl Kernels {
         unsafe { self.launch(stream, &name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
     }
 
-    /// One step in the box of `step` by wide tiles.
+    /// One step in the box of `step` by wide tiles; `maps` of p, p- (or the increment) and the wave
+    /// speed, node 0 of which is element `origin` along (x, y, z).
     pub(crate) fn stored_wide(
         &self,
         stream: &CudaStream,
         name: &str,
-        blocks: usize,
-        shared: usize,
+        [blocks, threads, shared]: [usize; 3],
         step: &TemblorStep,
         tiles: &TemblorTiles,
         stored: &TemblorStored,
+        maps: [&TensorMap; 3],
+        origin: [i32; 3],
     ) -> Result<()> {
-        let arguments: [&dyn Argument; 3] = [step, tiles, stored];
-        // SAFETY: signature of `acoustic_iso_int16_*`; the plan owns the fields, which end with room
-        // for a tile's rows.
-        unsafe { self.launch(stream, name, [blocks, 1, 1], [512, 1, 1], shared, &arguments) }
+        let [p, before, speed] = maps;
+        let [x, y, z] = &origin;
+        let arguments: [&dyn Argument; 9] = [step, tiles, stored, p, before, speed, x, y, z];
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        // SAFETY: signature of `acoustic_iso_int16_*`; the plan owns the fields that pointers and
+        // maps name.
+        unsafe { self.launch(stream, name, [blocks, 1, 1], [threads, 1, 1], shared, &arguments) }
     }
 
     /// Records a sample per receiver; `tables` of points and weights.

@@ -16,7 +16,7 @@ use temblor_physics::{Arithmetic, SpeedStorage, Storage, WaveProblem, WavefieldS
 
 use crate::arguments::{TemblorBoxes, TemblorRegion, TemblorStep, TemblorStored};
 use crate::fields::Fields;
-use crate::layers::{Kind, Layers, boxes, single};
+use crate::layers::{Kind, Layers, boxes, scaled_step, single};
 use crate::layout::{LINE, Layout, NodeBox};
 use crate::memory::Buffer;
 use crate::module::stored::Layer;
@@ -79,11 +79,6 @@ const fn bytes(storage: Storage) -> [usize; 2] {
 const fn has_exponents(wavefields: WavefieldStorage) -> bool {
     use WavefieldStorage as W;
     matches!(wavefields, W::Int16 | W::Int16Increment | W::Fp16Scaled)
-}
-
-/// Whether values are integers under an exponent, which are rounded stochastically.
-const fn int16(wavefields: WavefieldStorage) -> bool {
-    matches!(wavefields, WavefieldStorage::Int16 | WavefieldStorage::Int16Increment)
 }
 
 const fn is_increment(wavefields: WavefieldStorage) -> bool {
@@ -158,6 +153,7 @@ pub(crate) struct Stored {
     /// What does not change from step to step.
     fixed: TemblorStored,
     whole: TemblorStep,
+    /// Of the wide kernel.
     interior: TemblorStep,
     empty: bool,
     interior_boxes: TemblorBoxes,
@@ -175,6 +171,7 @@ impl Stored {
         options: &PlanOptions,
         kernels: &Kernels,
         layout: &Layout,
+        fields: &Fields,
         layers: &Layers,
         whole: &TemblorStep,
         variant: &str,
@@ -202,18 +199,20 @@ impl Stored {
         };
         if let Some(coded) = &coded {
             [fixed.least, fixed.slope] = coded.moved(problem.dt).map(single);
-        }
-        if int16(storage.wavefields) {
-            // A byte of noise over 128 codes, and half of its range less half a byte.
-            fixed.noise_unit = 0.5_f32.powi(16);
-            fixed.noise_offset = (1.0 / 512.0 - 128.5) * 0.5_f32.powi(15);
+            fixed.code_offset = single(coded.offset());
         }
         mirror(problem, &mut fixed);
         let part = layout.interior;
         let (_, boxes_of_layers, _, _) = layers.arguments();
+        let of_increment = increment.as_ref().map(|[d, _]| d);
         let wide = (variant == NAMES[0])
-            .then(|| Wide::new(kernels, &part, storage, radius, units, choices))
+            .then(|| {
+                Wide::new(kernels, layout, fields, of_increment, storage, radius, units, choices)
+            })
             .transpose()?;
+        // The wide kernels square codes: c dt over the unit of a code.
+        let unit = coded.as_ref().map_or(1.0, |coded| coded.moved(problem.dt)[1].powi(2));
+        let weighted = scaled_step(problem, layout, if wide.is_some() { unit } else { 1.0 });
         let stored = Self {
             suffix: suffix(storage.wavefields)?,
             exponents: (0..count).map(|_| exponents()).collect::<Result<_>>()?,
@@ -221,7 +220,11 @@ impl Stored {
             origins: [(bytes * origin(layout)) as u64, (origin(layout) / LINE) as u64],
             fixed,
             whole: *whole,
-            interior: TemblorStep { begin: part.begin.map(int), end: part.end.map(int), ..*whole },
+            interior: TemblorStep {
+                begin: part.begin.map(int),
+                end: part.end.map(int),
+                ..weighted
+            },
             empty: part.is_empty(),
             interior_boxes: tiled(boxes(&slabs_of(&part), (1, 256))),
             layer_boxes: tiled(*boxes_of_layers),
@@ -293,7 +296,7 @@ impl Stored {
         let arguments = self.stepping(fields, n);
         match &self.wide {
             _ if self.empty => Ok(()),
-            Some(wide) => wide.step(stream, kernels, &self.interior, &arguments),
+            Some(wide) => wide.step(stream, kernels, fields, &self.interior, &arguments),
             None => {
                 let (step, boxes) = (&self.whole, &self.interior_boxes);
                 kernels.stored_boxes(stream, self.suffix, step, boxes, Layer::Plain, &arguments)

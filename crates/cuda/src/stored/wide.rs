@@ -1,33 +1,38 @@
-//! `acoustic_iso_int16_*`: which of its tile shapes suits a box, and its launch.
+//! `acoustic_iso_int16_*`: which of its tile shapes suits a box, its maps for tensor copies and its
+//! launch.
 
 use cudarc::driver::CudaStream;
 use temblor_backend::Result;
 use temblor_physics::{SpeedStorage, Storage};
 
-use super::is_increment;
+use super::{bytes, is_increment};
 use crate::arguments::{TemblorStep, TemblorStored};
-use crate::layout::NodeBox;
-use crate::module::Kernels;
+use crate::fields::Fields;
+use crate::layout::{LINE, Layout, NodeBox};
+use crate::memory::Buffer;
+use crate::module::{Element, Kernels, TensorMap, int, tensor_map};
 use crate::parameters::Choices;
 use crate::tiles::{Spread, spread};
 use crate::variants::suffix;
 
+/// Widths of the tiles, nodes along z, and their pairs of rows.
+const TILES: [(usize, usize); 3] = [(96, 20), (128, 15), (160, 12)];
+
 /// Widths of the tiles, nodes along z.
-pub(crate) const WIDTHS: [usize; 4] = [128, 160, 192, 224];
+pub(crate) const WIDTHS: [usize; 3] = [TILES[0].0, TILES[1].0, TILES[2].0];
 
-/// Threads of a block.
-const THREADS: usize = 512;
-
-/// Halo of a tile along z and planes of codes in shared memory, as in the kernel.
+/// Halo of a tile along z, of floats and of codes, and planes of codes in shared memory, as in the
+/// kernel.
 const HALO_Z: usize = 4;
+const HALO_CODES: usize = 8;
 const RING: usize = 4;
 
 /// What a block costs on top of the planes that it gives out, in planes; as for `acoustic_iso_wide`.
 const RAMP: usize = 6;
 
-/// Widths that there is a kernel for.
-fn widths(coded: bool, radius: usize) -> &'static [usize] {
-    if coded && radius == 4 { &WIDTHS } else { &WIDTHS[..2] }
+/// Tiles that there is a kernel for.
+fn tiles(radius: usize) -> &'static [(usize, usize)] {
+    if radius == 4 { &TILES } else { &TILES[1..] }
 }
 
 fn name(storage: Storage, width: usize, radius: usize) -> String {
@@ -38,38 +43,53 @@ fn name(storage: Storage, width: usize, radius: usize) -> String {
 
 /// Entry points for a storage and a radius by rising width of the tile.
 pub(crate) fn names(storage: Storage, radius: usize) -> Vec<String> {
-    let coded = storage.speed == SpeedStorage::Uint16;
-    widths(coded, radius).iter().map(|&width| name(storage, width, radius)).collect()
+    tiles(radius).iter().map(|&(width, _)| name(storage, width, radius)).collect()
 }
 
 /// Tile along (y, z).
-const fn tile(width: usize) -> [usize; 2] {
-    [THREADS / (width / 4) * 2, width]
+const fn tile((width, lines): (usize, usize)) -> [usize; 2] {
+    [2 * lines, width]
 }
 
-/// Dynamic shared memory, bytes: two planes of floats, and per plane of the ring what each thread
-/// copies: three groups of p, two of p- or d, two of the wave speed.
-const fn shared(width: usize, coded: bool, radius: usize) -> usize {
-    let [rows, _] = tile(width);
-    let plane = (width + 2 * HALO_Z) * (rows + 2 * radius);
-    let slot = THREADS * (5 * 8 + 2 * if coded { 8 } else { 16 });
-    RING * slot + 2 * plane * 4
+/// Threads of a block: four nodes of two rows each, and a warp that feeds them.
+const fn threads((width, lines): (usize, usize)) -> usize {
+    width / 4 * lines + 32
+}
+
+/// Dynamic shared memory, bytes: rings of planes of codes and speeds, two planes of floats, two of
+/// what exponents are worth (eight bytes each) in p and in p- or d, and a barrier per plane and one.
+const fn shared(shape: (usize, usize), coded: bool, radius: usize) -> usize {
+    let [rows, width] = tile(shape);
+    let rows_read = rows + 2 * radius;
+    let codes = (2 * (width + 2 * HALO_CODES) * rows_read).next_multiple_of(128);
+    let before = (2 * rows * width).next_multiple_of(128);
+    let speed = (if coded { 2 } else { 4 } * rows * width).next_multiple_of(128);
+    let floats = 2 * 4 * (width + 2 * HALO_Z) * rows_read;
+    let units = 4 * 8 * rows_read * (width / LINE + 2);
+    (RING * (codes + before + speed) + floats + units + 8 * (RING + 1)).next_multiple_of(8)
 }
 
 /// Dynamic shared memory of the largest tile, bytes.
 pub(crate) fn most_shared(storage: Storage, radius: usize) -> usize {
     let coded = storage.speed == SpeedStorage::Uint16;
-    widths(coded, radius).iter().map(|&width| shared(width, coded, radius)).max().unwrap_or(0)
+    tiles(radius).iter().map(|&shape| shared(shape, coded, radius)).max().unwrap_or(0)
 }
 
-/// A tile shape and its blocks.
+/// A tile shape, its blocks, and what they copy from.
 #[derive(Debug)]
 pub(crate) struct Wide {
     /// Entry point.
     name: String,
+    threads: usize,
     /// Dynamic shared memory, bytes.
     shared: usize,
     spread: Spread,
+    /// Of each wavefield, as p and as p-.
+    waves: Vec<[TensorMap; 2]>,
+    increment: Option<TensorMap>,
+    speed: TensorMap,
+    /// Elements before node 0 along (x, y, z).
+    origin: [i32; 3],
 }
 
 impl Wide {
@@ -77,22 +97,48 @@ impl Wide {
     /// multiprocessor, of equals the narrowest.
     pub(crate) fn new(
         kernels: &Kernels,
-        part: &NodeBox,
+        layout: &Layout,
+        fields: &Fields,
+        increment: Option<&Buffer>,
         storage: Storage,
         radius: usize,
         units: usize,
         choices: Choices,
     ) -> Result<Self> {
+        let part: &NodeBox = &layout.interior;
         let coded = storage.speed == SpeedStorage::Uint16;
-        let widths = widths(coded, radius);
-        let spread = |width: usize| spread(part, tile(width), RAMP, units, choices.planes);
-        let cost = |&width: &usize| spread(width).rounds * tile(width).iter().product::<usize>();
-        let asked = widths.iter().copied().find(|&width| width == choices.width);
-        let best = asked.or_else(|| widths.iter().copied().min_by_key(cost));
-        let width = best.unwrap_or(WIDTHS[0]);
-        let name = name(storage, width, radius);
+        let tiles = tiles(radius);
+        let spread = |shape| spread(part, tile(shape), RAMP, units, choices.planes);
+        let cost =
+            |&shape: &(usize, usize)| spread(shape).rounds * tile(shape).iter().product::<usize>();
+        let asked = tiles.iter().copied().find(|&(width, _)| width == choices.width);
+        let best = asked.or_else(|| tiles.iter().copied().min_by_key(cost));
+        let shape = best.unwrap_or(tiles[0]);
+        let name = name(storage, shape.0, radius);
         kernels.allow_shared(&name)?;
-        Ok(Self { name, shared: shared(width, coded, radius), spread: spread(width) })
+        let [rows, width] = tile(shape);
+        let boxed = |rows: usize, width: usize| [rows, width].map(|n| int(n).cast_unsigned());
+        let of_p = boxed(rows + 2 * radius, width + 2 * HALO_CODES);
+        let stream = boxed(rows, width);
+        let [wave, speed] = bytes(storage).map(|bytes| (bytes * LINE) as u64);
+        let map = |buffer: &Buffer, boxed| {
+            tensor_map(buffer.address() + wave, layout, boxed, Element::U16)
+        };
+        let of_speed = if coded { Element::U16 } else { Element::F32 };
+        Ok(Self {
+            threads: threads(shape),
+            shared: shared(shape, coded, radius),
+            spread: spread(shape),
+            waves: fields
+                .all()
+                .iter()
+                .map(|buffer| Ok([map(buffer, of_p)?, map(buffer, stream)?]))
+                .collect::<Result<_>>()?,
+            increment: increment.map(|buffer| map(buffer, stream)).transpose()?,
+            speed: tensor_map(fields.speed.address() + speed, layout, stream, of_speed)?,
+            origin: layout.halo.map(int),
+            name,
+        })
     }
 
     /// Queues one step in the box of `step`.
@@ -100,11 +146,15 @@ impl Wide {
         &self,
         stream: &CudaStream,
         kernels: &Kernels,
+        fields: &Fields,
         step: &TemblorStep,
         stored: &TemblorStored,
     ) -> Result<()> {
         let Spread { tiles, blocks, .. } = &self.spread;
-        kernels.stored_wide(stream, &self.name, *blocks, self.shared, step, tiles, stored)
+        let before = self.increment.as_ref().unwrap_or(&self.waves[fields.slot(1)][1]);
+        let maps = [&self.waves[fields.slot(0)][0], before, &self.speed];
+        let sizes = [*blocks, self.threads, self.shared];
+        kernels.stored_wide(stream, &self.name, sizes, step, tiles, stored, maps, self.origin)
     }
 }
 
@@ -116,8 +166,11 @@ mod tests {
 
     #[test]
     fn shared_memory_is_that_of_the_kernels_arrays_and_fits() {
-        // Seven groups of 8 B for 512 threads, four times; two planes of 168 x 32 floats.
-        assert_eq!(shared(160, true, 4), 4 * 512 * 56 + 2 * 168 * 32 * 4);
+        // Four planes of 176 x 32 codes and of 160 x 24 codes of p- and c, two planes of 168 x 32
+        // floats, four of 7 x 32 pairs of floats, five barriers.
+        let codes = 4 * 2 * (176 * 32 + 2 * 160 * 24);
+        assert_eq!(shared((160, 12), true, 4), codes + 2 * 168 * 32 * 4 + 4 * 7 * 32 * 8 + 40);
+        assert_eq!(TILES.map(threads), [512; 3]);
         for wavefields in [WavefieldStorage::Int16, WavefieldStorage::Int16Increment] {
             for speed in [SpeedStorage::F32, SpeedStorage::Uint16] {
                 for radius in 2..=4 {

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <vector>
 
 #define __device__
@@ -405,6 +406,70 @@ inline void copy_async_wait() {
     on_cpu::make(groups.front());
     groups.erase(groups.begin());
   }
+}
+
+// What csrc/cuda/tma.cuh writes in PTX: an array of planes (x), rows (y) and elements (z) and the box
+// that a copy takes of it. Copies happen when their barrier is waited for.
+}  // namespace temblor
+struct alignas(128) CUtensorMap {
+  const void* base;
+  int element, nodes[3], box[2];
+  int64_t row, plane;
+};
+namespace on_cpu {
+struct Barrier {
+  bool expects = false;
+  int64_t bytes = 0, asked = 0;
+  uint32_t phase = 0;
+  std::vector<std::function<void()>> copies;
+};
+inline Barrier& barrier_at(const uint64_t* place) {
+  static std::map<const uint64_t*, Barrier> barriers;
+  return barriers[place];
+}
+}  // namespace on_cpu
+namespace temblor {
+
+inline void barrier_init(uint64_t* barrier, uint32_t arrivals) {
+  if (arrivals != 1) on_cpu::stop("only barriers of one arrival are supported");
+  on_cpu::barrier_at(barrier) = {};
+}
+inline void barrier_init_fence() {}
+inline void barrier_expect(uint64_t* barrier, uint32_t bytes) {
+  on_cpu::Barrier& b = on_cpu::barrier_at(barrier);
+  if (b.expects) on_cpu::stop("a barrier is asked for before it was waited for");
+  b.expects = true, b.bytes = bytes;
+}
+inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
+  on_cpu::Barrier& b = on_cpu::barrier_at(barrier);
+  while (b.phase == parity) {
+    if (b.expects && b.asked == b.bytes) {
+      for (const auto& copy : b.copies) copy();
+      b.copies.clear();
+      b.expects = false, b.asked = 0, b.phase ^= 1;
+      ++on_cpu::machine().progress;
+    } else {
+      on_cpu::pause();
+    }
+  }
+}
+inline void copy_box(void* to, const CUtensorMap* map, uint64_t* barrier, int z, int y, int x) {
+  on_cpu::Barrier& b = on_cpu::barrier_at(barrier);
+  const CUtensorMap m = *map;
+  if (reinterpret_cast<uintptr_t>(to) % 128 || z * m.element % 16 || m.box[1] * m.element % 16)
+    on_cpu::stop("a tensor copy off its alignment");
+  b.asked += int64_t(m.box[0]) * m.box[1] * m.element;
+  b.copies.push_back([=] {
+    char* out = static_cast<char*>(to);
+    for (int j = 0; j < m.box[0]; ++j)
+      for (int k = 0; k < m.box[1]; ++k, out += m.element) {
+        const bool inside = x >= 0 && x < m.nodes[0] && y + j >= 0 && y + j < m.nodes[1] &&
+                            z + k >= 0 && z + k < m.nodes[2];
+        const int64_t at = (x * m.plane + (y + j) * m.row + z + k) * m.element;
+        if (inside) memcpy(out, static_cast<const char*>(m.base) + at, m.element);
+        else memset(out, 0, m.element);
+      }
+  });
 }
 
 // The fragments of mma.sync (PTX ISA, "Matrix Fragments for mma"), g = lane / 4, t = lane % 4.

@@ -41,11 +41,9 @@ Bind binder(void (*kernel)(A...)) {
       KERNEL(acoustic_iso_int16_increment##Z), KERNEL(acoustic_iso_int16_increment_u16##Z)
 const std::map<std::string, Bind> kernels = {
     KERNELS_OF(f32), KERNELS_OF(int16), KERNELS_OF(bf16), KERNELS_OF(bf16x2), KERNELS_OF(fp16),
-    KERNELS_OF(fp16_scaled), KERNELS_OF_WIDTH(_z128), KERNELS_OF_WIDTH(_z160),
-    KERNELS_OF_WIDTH(_z128_r3), KERNELS_OF_WIDTH(_z160_r3), KERNELS_OF_WIDTH(_z128_r2),
-    KERNELS_OF_WIDTH(_z160_r2), KERNEL(acoustic_iso_int16_u16_z192),
-    KERNEL(acoustic_iso_int16_u16_z224), KERNEL(acoustic_iso_int16_increment_u16_z192),
-    KERNEL(acoustic_iso_int16_increment_u16_z224), KERNEL(stored_speed), KERNEL(pack),
+    KERNELS_OF(fp16_scaled), KERNELS_OF_WIDTH(_z96), KERNELS_OF_WIDTH(_z128),
+    KERNELS_OF_WIDTH(_z160), KERNELS_OF_WIDTH(_z128_r3), KERNELS_OF_WIDTH(_z160_r3),
+    KERNELS_OF_WIDTH(_z128_r2), KERNELS_OF_WIDTH(_z160_r2), KERNEL(stored_speed), KERNEL(pack),
     KERNEL(unpack), KERNEL(health), KERNEL(largest_of)};
 
 using Graph = std::vector<Run>;
@@ -97,6 +95,18 @@ int cuMemcpyDtoDAsync_v2(address d, address s, size_t n, void*) {
 }
 int cuMemsetD8Async(address d, unsigned char v, size_t n, void*) {
   return memset(reinterpret_cast<void*>(d), v, n), 0;
+}
+// 3-D tensors of 2 or 4 bytes; sizes, boxes and strides from the fastest axis on.
+int cuTensorMapEncodeTiled(CUtensorMap* m, int type, unsigned, void* base, const uint64_t* sizes,
+                           const uint64_t* strides, const uint32_t* box, const uint32_t*, int, int,
+                           int, int) {
+  const int bytes = type == 1 ? 2 : 4;
+  *m = {};
+  m->base = base, m->element = bytes;
+  for (int a = 0; a < 3; ++a) m->nodes[a] = int(sizes[2 - a]);
+  m->box[0] = int(box[1]), m->box[1] = int(box[0]);
+  m->row = int64_t(strides[0]) / bytes, m->plane = int64_t(strides[1]) / bytes;
+  return strides[0] % 16 || strides[1] % 16 || reinterpret_cast<uintptr_t>(base) % 16 ? 1 : 0;
 }
 int cuModuleLoadData(void** m, const void*) { return *m = malloc(1), 0; }
 int cuModuleUnload(void* m) { return free(m), 0; }
@@ -153,5 +163,4 @@ int cuEventDestroy_v2(int* e) { return delete e, 0; }
 int cuEventRecord(int*, void*) { return 0; }
 int cuEventSynchronize(void*) { return 0; }
 int cuEventElapsedTime_v2(float* ms, const int*, const int*) { return *ms = 1.0f, 0; }
-int cuTensorMapEncodeTiled() { return 0; }
 }
