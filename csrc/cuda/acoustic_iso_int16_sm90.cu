@@ -12,12 +12,13 @@
 // wait. Four rounds are one turn of the loop: `past` and `waiting` stay in place.
 // Rings of 4 planes of codes, 2 planes of floats: 153 KiB shared at 160 x 24 (184 KiB with floats for
 // the wave speed); one block per SM.
-// sm_90, CUDA >= 12.0. With codes for the wave speed 8 B (increment 10 B) and 49 flop per point, 49
-// (60) instructions.
-// On an H200 at 800^3, Gpts/s before the card slows down at its power limit: 386, with increments 300.
-// Each thread's own 8 B copies, addresses and exponents: 251 and 218 (68 instructions per point);
-// tensor copies asked for by thread 0 and exponents by each thread 318 and 240; two planes per barrier
-// 299; 64-column tiles in two blocks per SM 290.
+// sm_90, CUDA >= 12.0. With codes for the wave speed 8 B (increment 10 B) and 49 flop per point, 48
+// (57) instructions.
+// On an H200 at 800^3, Gpts/s before the card slows down at its power limit, and after: 417 and 375, with
+// increments 338 and 305. What lost: each thread's own 8 B copies, addresses and exponents 251 and 218
+// (increments; 68 instructions per point); tensor copies asked for by thread 0 and exponents by each
+// thread 318 and 240; a group beside the tile for every thread 385; plane q + 1 decoded first 353; two
+// planes per barrier 299; 64-column tiles in two blocks per SM 290.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include <type_traits>
 
@@ -46,6 +47,8 @@ struct Tile {
   static constexpr int CODES_Z = TZ + 2 * H_CODES, CODES = CODES_Z * PY;
   // Storage tiles along z, and with those beside the tile.
   static constexpr int TILES = TZ / STORED_TILE, ALL_TILES = TILES + 2;
+  // Pairs of rows, the tile's own among them.
+  static constexpr int ODD = R % 2, PAIRS = (PY + ODD + 1) / 2;
   // Groups of four beside the tile: rows below and above, and one at either end of each row.
   static constexpr int BESIDE = 2 * R * LANES + 2 * TY;
   static_assert(BESIDE <= STEPPING, "a thread decodes one group beside the tile");
@@ -60,8 +63,8 @@ struct Tile {
     unsigned char speed[RING][room(SPEED_BYTES * TY * TZ)];
     float plane[2][PLANE];
     // Of p, and of p- or d in the same places.
-    // Of p, and of p- or d in the same places.
-    Unit p_units[2][PY][ALL_TILES], before_units[2][PY][ALL_TILES];
+    // Of p, and of p- or d in the same places; by pairs of rows.
+    float4 p_units[2][PAIRS][ALL_TILES], before_units[2][PAIRS][ALL_TILES];
     // Of what round q needs, in slot q % RING; the last one of plane 0.
     uint64_t full[RING + 1];
   };
@@ -84,6 +87,12 @@ __device__ __forceinline__ float squared(const TemblorStored& m, uint32_t codes,
 __device__ __forceinline__ float4 speed_of(const TemblorStored& m, const uint2& codes) {
   return make_float4(squared(m, codes.x, 0x7610), squared(m, codes.x, 0x7632),
                      squared(m, codes.y, 0x7610), squared(m, codes.y, 0x7632));
+}
+
+// Address and value are made by all threads: a branch around them would cut the round in pieces.
+template <class V>
+__device__ __forceinline__ void store_if(bool stores, V* to, const V& value) {
+  if (stores) *to = value;
 }
 
 // Exponents of the storage tiles of a thread's two rows from its values there; all of a warp at once,
@@ -146,11 +155,13 @@ __device__ __forceinline__ void feed(const TemblorStep& s, const TemblorStored& 
   const int8_t* p_first = static_cast<const int8_t*>(m.p_exponents) +
                           (first - R * (s.stride_x + s.stride_y)) / STORED_TILE - 1;
   const int8_t* before_first = static_cast<const int8_t*>(m.before_exponents) + first / STORED_TILE;
-  Units<T::PY, T::ALL_TILES, T::ALL_TILES> p_units(p_first, next_plane, pitch, rows + 2 * R, tiles + 2);
-  Units<T::TY, T::TILES, T::ALL_TILES> before_units(before_first, next_plane, pitch, rows, tiles);
+  Units<T::PY, T::ALL_TILES, T::ALL_TILES> p_units(p_first, next_plane, pitch, rows + 2 * R,
+                                                   tiles + 2, T::ODD, 0);
+  Units<T::TY, T::TILES, T::ALL_TILES> before_units(before_first, next_plane, pitch, rows, tiles,
+                                                    R + T::ODD, 1);
   for (int q = 0; q < 2; ++q) {
     p_units.load();
-    p_units.leave(&shared.p_units[q][0][0]);
+    p_units.leave(shared.p_units[q][0]);
   }
   p_units.load();
   __syncthreads();
@@ -159,9 +170,9 @@ __device__ __forceinline__ void feed(const TemblorStep& s, const TemblorStored& 
   if (asks) fetch(RING - 1);
   for (int q = 0; q < at.planes; ++q) {
     // For round q + 1, which decodes plane q + 2.
-    p_units.leave(&shared.p_units[q & 1][0][0]);
+    p_units.leave(shared.p_units[q & 1][0]);
     if (q + 3 < at.planes) p_units.load();
-    if (q + 1 >= 2 * R) before_units.leave(&shared.before_units[(q + 1) & 1][R][1]);
+    if (q + 1 >= 2 * R) before_units.leave(shared.before_units[(q + 1) & 1][0]);
     if (q + 2 >= 2 * R && q + 2 < at.planes) before_units.load();
     __syncthreads();
     if (asks && q + RING < at.planes) fetch(q + RING);
@@ -211,33 +222,38 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
   const int beside_code = beside_row * T::CODES_Z + beside_z + H_CODES;
   const int own_tile = z / STORED_TILE, beside_tile = (beside_z + STORED_TILE) / STORED_TILE;
   const int own_stream = y * T::TZ + z;
+  const int own_pair = (y + R + T::ODD) / 2, beside_pair = (beside_row + T::ODD) / 2;
+  const bool second = (beside_row + T::ODD) % 2;
   auto decode = [&](int slot, int plane) {
     float* const to = shared.plane[plane];
     const uint16_t* const from = reinterpret_cast<const uint16_t*>(shared.p[slot]);
+    const float4 units = shared.p_units[plane][own_pair][own_tile + 1];
 #pragma unroll
     for (int row = 0; row < ROWS; ++row)
       *reinterpret_cast<float4*>(to + own + row * T::PZ) =
           decode4(*reinterpret_cast<const uint2*>(from + own_code + row * T::CODES_Z),
-                  shared.p_units[plane][y + R + row][own_tile + 1]);
-    *reinterpret_cast<float4*>(to + beside) =
-        decode4(*reinterpret_cast<const uint2*>(from + beside_code),
-                shared.p_units[plane][beside_row][beside_tile]);
+                  unit_of_row(units, row));
+    // By whole warps: repeating the last group in all threads meets its banks, and took a fifth more.
+    if (thread < (T::BESIDE + 31) / 32 * 32) {
+      const float2 unit = reinterpret_cast<const float2*>(
+          &shared.p_units[plane][beside_pair][beside_tile])[second];
+      *reinterpret_cast<float4*>(to + beside) =
+          decode4(*reinterpret_cast<const uint2*>(from + beside_code), Unit{unit.x, unit.y});
+    }
   };
 
-  // Node (row 0) of the thread in its plane; planes before the first one given out are not stored.
+  // Node (row 0) of the thread in its plane; planes before the first one given out are not stored. Two
+  // ways to the two fields, since a second pair of pointers does not fit into the registers.
   const uint32_t to_next = uint32_t(s.stride_y), in_plane = uint32_t(j) * to_next + uint32_t(k);
-  int64_t plane_at = int64_t(at.i0 - 2 * R) * s.stride_x;
   // A lane in eight writes an exponent per row: of the row whose number is its last bit.
   const bool writes = (thread & 6) == 0 && (thread & 1 ? given[1] : given[0]);
   const uint32_t exponent_in = (in_plane + (thread & 1) * to_next) / STORED_TILE;
-  uint32_t noise = noise_word(uint32_t(m.seed), at.i0 - 2 * R, j, k);
-  const auto codes_at = [&](void* field, int row) {
-    return reinterpret_cast<uint2*>(static_cast<uint16_t*>(field) + plane_at +
-                                    (in_plane + row * to_next));
-  };
-  const auto exponent_at = [&](void* exponents) {
-    return static_cast<int8_t*>(exponents) + plane_at / STORED_TILE + exponent_in;
-  };
+  int64_t plane_at = int64_t(at.i0 - 2 * R) * s.stride_x;
+  uint16_t* before_at = static_cast<uint16_t*>(m.before) + plane_at + in_plane;
+  int8_t* exponent_at =
+      static_cast<int8_t*>(m.before_exponents) + plane_at / STORED_TILE + exponent_in;
+  // Pairs of rows count from the box.
+  uint32_t noise = noise_word(uint32_t(m.seed), at.i0 - 2 * R, j - s.begin[1], k);
 
   // Of plane q in place q % 4: past: p; waiting: the sum without the planes that have not come.
   float4 past[4][ROWS], waiting[4][ROWS];
@@ -292,13 +308,13 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
         past[turn][row] = here[row];
       }
       // For the next round; after the last one nobody reads it.
-      decode((turn + 1) % 4, (turn + 1) & 1);
       float4 value[ROWS];
+      const float4 units = shared.before_units[turn & 1][own_pair][own_tile + 1];
 #pragma unroll
       for (int row = 0; row < ROWS; ++row) {
         const int here = own_stream + row * T::TZ;
         const float4 old = decode4(*reinterpret_cast<const uint2*>(shared.before[turn] + 2 * here),
-                                   shared.before_units[turn & 1][y + R + row][own_tile + 1]);
+                                   unit_of_row(units, row));
         const float4 v = speed_of(
             m, *reinterpret_cast<const Speed*>(shared.speed[turn] + T::SPEED_BYTES * here));
         value[row] = INCREMENT ? make_float4(fma_rn(v.x, lap[row].x, old.x),
@@ -309,25 +325,33 @@ __device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorTil
       }
       uint32_t all[ROWS], mine;
       exponents_of<BY_NOISE>(value, all, mine);
+      decode((turn + 1) % 4, (turn + 1) & 1);
       const bool gives = q >= 2 * R;
+      const uint32_t word = noise & 0xfefefefeu;
 #pragma unroll
       for (int row = 0; row < ROWS; ++row) {
-        const uint4 codes =
-            dithered4(value[row], half_inverse_of(all[row]), noise + row * NOISE_Y);
-        if (gives && given[row]) *codes_at(m.before, row) = codes4(codes);
+        const float half_inverse = half_inverse_of(all[row]);
+        const uint4 codes = row == 0 ? dithered4<0>(value[0], half_inverse, word)
+                                     : dithered4<1>(value[1], half_inverse, word);
+        store_if(gives && given[row], reinterpret_cast<uint2*>(before_at + row * to_next),
+                 codes4(codes));
         // The increment as it was rounded, added.
         if (INCREMENT) value[row] = added4(codes, __uint_as_float(all[row]), centre[row]);
       }
-      if (gives && writes) *exponent_at(m.before_exponents) = stored_exponent(mine);
+      store_if(gives && writes, exponent_at, stored_exponent(mine));
       if (INCREMENT) {
         exponents_of<TO_NEAREST>(value, all, mine);
+        uint16_t* const next = static_cast<uint16_t*>(m.next) + plane_at;
 #pragma unroll
         for (int row = 0; row < ROWS; ++row)
-          if (gives && given[row])
-            *codes_at(m.next, row) = codes4(raise4(value[row], inverse_of(all[row])));
-        if (gives && writes) *exponent_at(m.next_exponents) = stored_exponent(mine);
+          store_if(gives && given[row], reinterpret_cast<uint2*>(next + (in_plane + row * to_next)),
+                   codes4(raise4(value[row], inverse_of(all[row]))));
+        int8_t* const exponents = static_cast<int8_t*>(m.next_exponents) + plane_at / STORED_TILE;
+        store_if(gives && writes, exponents + exponent_in, stored_exponent(mine));
       }
       plane_at += s.stride_x;
+      before_at += s.stride_x;
+      exponent_at += s.stride_x / STORED_TILE;
       noise += NOISE_X;
       __syncthreads();
     }

@@ -53,22 +53,23 @@ __device__ __forceinline__ float4 raise4(const float4& value, float inverse) {
 
 // Stochastic rounding: a value is cut down to a code after noise of less than a code, so that its
 // expectation is itself; to nearest, what moves by less than half a code in a step stands still (traces
-// of 2,000 steps: 1.2e-2 off in place of 2.0e-3). Four neighbours along z share a word of noise, a
-// Weyl sequence over the grid that begins at a hash of the step: multiples of the powers of
+// of 2,000 steps: 1.2e-2 off in place of 2.0e-3). Two rows of four neighbours along z share a word of
+// noise, a Weyl sequence over the grid that begins at a hash of the step: multiples of the powers of
 // 1/1.2207..., which fill any block of nodes evenly (Roberts 2018, "The unreasonable effectiveness of
-// quasirandom sequences"), at an addition per word. Two bytes of it are the noise of two nodes each,
-// the byte itself and its complement: errors of neighbours rather cancel than add.
+// quasirandom sequences"), at an addition per word. Each of its bytes, without the last bit, is the
+// noise of two nodes: as it is and 254 less it, so that errors of neighbours rather cancel than add.
 constexpr uint32_t NOISE_X = 0xd1b54a33u, NOISE_Y = 0xabc98389u, NOISE_Z = 0x8cb92ba7u;
 
-// Of the four nodes from k on, a multiple of four.
+// Of rows j and j + 1 and the four nodes from k on, even and a multiple of four.
 __device__ __forceinline__ uint32_t noise_word(uint32_t seed, int i, int j, int k) {
-  return seed + uint32_t(i) * NOISE_X + uint32_t(j) * NOISE_Y + uint32_t(k >> 2) * NOISE_Z;
+  return seed + uint32_t(i) * NOISE_X + uint32_t(j >> 1) * NOISE_Y + uint32_t(k >> 2) * NOISE_Z;
 }
 
-// Of node k alone, 0 to 255: parts of 256 of a code.
+// Of node k alone, 0 to 254: parts of 256 of a code.
 __device__ __forceinline__ uint32_t noise_at(const TemblorStored& m, int i, int j, int k) {
-  const uint32_t byte = noise_word(uint32_t(m.seed), i, j, k) >> (k & 2 ? 16 : 24) & 255u;
-  return k & 1 ? byte ^ 255u : byte;
+  const int byte = (j & 1 ? 0 : 2) + (k & 2 ? 0 : 1);
+  const uint32_t noise = noise_word(uint32_t(m.seed), i, j, k) >> 8 * byte & 254u;
+  return k & 1 ? 254u - noise : noise;
 }
 
 // Code + 32768 in bits 8 to 23: value / 2^(e + 1) + 3/2 has the code in the upper 16 bits of its
@@ -77,12 +78,23 @@ __device__ __forceinline__ uint32_t dithered(float value, float half_inverse, ui
   return (__float_as_uint(fma_rn(value, half_inverse, 1.5f)) << 1) + noise;
 }
 
+// The same by 254 less the noise, 127 of which are in the constant.
+__device__ __forceinline__ uint32_t dithered_back(float value, float half_inverse,
+                                                  uint32_t noise) {
+  const uint32_t raised =
+      __float_as_uint(fma_rn(value, half_inverse, __uint_as_float(0x3fc0007fu)));
+  return raised + raised - noise;
+}
+
+// Of row 0 or 1 by a word without the last bit of each byte.
+template <int ROW>
 __device__ __forceinline__ uint4 dithered4(const float4& value, float half_inverse, uint32_t word) {
-  const uint32_t first = word >> 24, second = __byte_perm(word, 0, 0x4442);
+  const uint32_t first = ROW == 0 ? word >> 24 : __byte_perm(word, 0, 0x4441);
+  const uint32_t second = ROW == 0 ? __byte_perm(word, 0, 0x4442) : word & 255u;
   return make_uint4(dithered(value.x, half_inverse, first),
-                    dithered(value.y, half_inverse, first ^ 255u),
+                    dithered_back(value.y, half_inverse, first),
                     dithered(value.z, half_inverse, second),
-                    dithered(value.w, half_inverse, second ^ 255u));
+                    dithered_back(value.w, half_inverse, second));
 }
 
 __device__ __forceinline__ uint2 codes4(const uint4& dithered) {

@@ -24,6 +24,12 @@ pub(crate) struct Choices {
     pub(crate) queueing: Queueing,
 }
 
+/// Planes that blocks march at most unless told otherwise: codes of two bytes leave L2 room for blocks that
+/// drift apart.
+fn farthest(variant: &str) -> usize {
+    if variant == stored::NAMES[0] { 800 } else { FARTHEST }
+}
+
 /// Sorted values with the default among them.
 fn parameter(name: &str, about: &str, values: &[u32], default: u32) -> Parameter {
     let mut values = values.to_vec();
@@ -51,7 +57,7 @@ pub(crate) fn known(variant: &str, arithmetic: Arithmetic, queueing: Queueing) -
     }
     if ["wide", "tma", "fused2", "stored_wide"].contains(&variant) {
         let about = "planes that blocks of the full waves march at most";
-        all.push(parameter("planes", about, &[100, 200, 400, 800], count(FARTHEST)));
+        all.push(parameter("planes", about, &[100, 200, 400, 800], count(farthest(variant))));
     }
     if Engine::of(variant).is_some() && limbs::digits(variant, arithmetic).is_none() {
         let tiles: Vec<_> = ozaki::tiles(arithmetic).into_iter().map(count).collect();
@@ -90,7 +96,7 @@ pub(crate) fn choose(
     Ok(Choices {
         width: of("width", 0),
         tile: of("tile", 0),
-        planes: of("planes", FARTHEST),
+        planes: of("planes", farthest(variant)),
         queueing: Queueing {
             steps_per_graph: values.get("steps_per_graph").copied().unwrap_or(0),
             branches: values["branches"] == 1,
@@ -116,7 +122,8 @@ mod tests {
             let steps_per_graph =
                 if stored::NAMES.contains(&variant) { 0 } else { queueing.steps_per_graph };
             let queueing = Queueing { steps_per_graph, ..queueing };
-            assert_eq!(plain, Choices { width: 0, tile: 0, planes: 400, queueing });
+            let planes = if variant == "stored_wide" { 800 } else { 400 };
+            assert_eq!(plain, Choices { width: 0, tile: 0, planes, queueing });
             for parameter in known(variant, F32, queueing) {
                 assert!(parameter.values.is_sorted() && parameter.values.len() > 1);
                 assert!(parameter.values.contains(&parameter.default), "{parameter:?}");
