@@ -13,10 +13,10 @@
 // marches 16, 32 or 64 planes of a tile that divides a cell, so tiles do not change bits. Uniform
 // data lose nothing by a cell of that size; a front has the accuracy of its cell's peak.
 // Why no value overflows: values with a tap on a node that the block gives out lie in the cell, or
-// within the radius R <= 4 of it along one axis. `peaks` holds the largest |p| (its bits) of every
-// brick of 4 x 8 x 16 nodes of the box, and of the R nodes beyond each face of the box. Cells are
-// whole bricks, and R is at most a brick's least side, so these values lie in the bricks of the
-// cell and in their neighbours along one axis: exactly those that `largest_around` reads. Values
+// within the radius of it along one axis. `peaks` holds the largest |p| (its bits) of every brick
+// of 4 x 8 x 16 nodes of the box, and of the nodes within the radius beyond each face of the box.
+// Cells are whole bricks, and `largest_around` reads all bricks from the cell's to those that the
+// taps of its outermost nodes lie in, across thin ones at the end of the box. Values
 // without a tap may wrap: they are multiplied by zero or given out nowhere. Largest values are
 // exact, not bounds: the kernel that writes p+ writes its bricks', acoustic_iso_peaks those of what
 // others write. A NaN or an infinity makes the scale NaN and so all of the block's p+.
@@ -127,28 +127,53 @@ __device__ __forceinline__ uint32_t warp_largest(uint32_t most) {
 // Bits of |x|; those of NaN are above those of infinity.
 __device__ __forceinline__ uint32_t size_bits(float x) { return __float_as_uint(x) & 0x7fffffffu; }
 
-// Largest |p| of the block's cell: CX x CY x CZ bricks, counted from the box's first node, and
-// their neighbours along one axis. All threads get it; `room`: a word per warp.
+// Nodes beyond the box that taps reach along an axis: none across a grid of one row.
+__device__ __forceinline__ int reach_along(const TemblorStep& s, const TemblorOzaki& o, int axis) {
+  return s.nodes[axis] > 1 ? o.radius : 0;
+}
+
+// Bricks along an axis: those of a cell, own_low to own_high, and with those that taps of it reach,
+// low to high.
+struct Span {
+  int low, own_low, own_high, high;
+};
+
+// Of the cell that node `at` lies in, BRICKS bricks of SIZE nodes. Taps may reach across bricks
+// that are thinner than the radius, as the last one of a box can be.
+template <int SIZE, int BRICKS>
+__device__ __forceinline__ Span span_of(const TemblorStep& s, const TemblorOzaki& o, int axis,
+                                        int at) {
+  const unsigned extent = s.end[axis] - s.begin[axis], reach = reach_along(s, o, axis);
+  const unsigned first = unsigned(at - s.begin[axis]) / (SIZE * BRICKS) * (SIZE * BRICKS);
+  const unsigned last = min(first + SIZE * BRICKS, extent) - 1;
+  Span span;
+  span.own_low = int(first / SIZE) + 1;
+  span.own_high = int(last / SIZE) + 1;
+  span.low = first >= reach ? int((first - reach) / SIZE) + 1 : 0;
+  span.high = last + reach < extent ? int((last + reach) / SIZE) + 1 : o.bricks[axis] - 1;
+  return span;
+}
+
+// Largest |p| of the block's cell, CX x CY x CZ bricks counted from the box's first node, and of
+// the bricks that its taps reach along one axis. All threads get it; `room`: a word per warp.
 template <int THREADS>
 __device__ __forceinline__ uint32_t largest_around(const TemblorStep& s, const TemblorOzaki& o,
                                                    const Place& at,
                                                    const uint32_t* __restrict__ peaks,
                                                    uint32_t* room) {
-  // With one on either side; brick 0 lies before the box, the last one beyond it.
-  constexpr unsigned NX = CX + 2, NY = CY + 2, NZ = CZ + 2;
-  const unsigned first_x = unsigned(at.i0 - s.begin[0]) / (CX * BX) * CX;
-  const unsigned first_y = unsigned(at.j0 - s.begin[1]) / (CY * BY) * CY;
-  const unsigned first_z = unsigned(at.k0 - s.begin[2]) / (CZ * BZ) * CZ;
-  const unsigned last_x = o.bricks[0] - 1, last_y = o.bricks[1] - 1, last_z = o.bricks[2] - 1;
+  const Span x = span_of<BX, CX>(s, o, 0, at.i0), y = span_of<BY, CY>(s, o, 1, at.j0);
+  const Span z = span_of<BZ, CZ>(s, o, 2, at.k0);
+  const unsigned ny = y.high - y.low + 1, nz = z.high - z.low + 1;
+  const unsigned all = (x.high - x.low + 1) * ny * nz;
   uint32_t most = 0;
 #pragma unroll 1
-  for (unsigned n = threadIdx.x; n < NX * NY * NZ; n += THREADS) {
-    const unsigned z = n % NZ, y = n / NZ % NY, x = n / (NZ * NY);
-    const unsigned bx = first_x + x, by = first_y + y, bz = first_z + z;
-    const int beside = int(x == 0 || x == NX - 1 || bx == last_x) +
-                       int(y == 0 || y == NY - 1 || by == last_y) +
-                       int(z == 0 || z == NZ - 1 || bz == last_z);
-    if (beside <= 1 && bx <= last_x && by <= last_y && bz <= last_z)
+  for (unsigned n = threadIdx.x; n < all; n += THREADS) {
+    const int bz = z.low + int(n % nz), by = y.low + int(n / nz % ny);
+    const int bx = x.low + int(n / (nz * ny));
+    const int beside = int(bx < x.own_low || bx > x.own_high) +
+                       int(by < y.own_low || by > y.own_high) +
+                       int(bz < z.own_low || bz > z.own_high);
+    if (beside <= 1)
       most = max(most, peaks[(int64_t(bx) * o.bricks[1] + by) * o.bricks[2] + bz]);
   }
   most = warp_largest(most);

@@ -194,6 +194,38 @@ void what_lies_in_reach_decides() {
   }
 }
 
+// A last brick that is thinner than the radius hides nothing: taps of the cell before it reach
+// across it, to what others write beyond the box.
+void what_lies_beyond_a_thin_brick_decides() {
+  const int extents[3][3] = {{65, 8, 16}, {4, 33, 16}, {4, 8, 65}};
+  const double h[3] = {1, 1, 1};
+  for (const Kernel kernel : {TILES[0].kernel, TILES[5].kernel})
+    for (int axis = 0; axis < 3; ++axis) {
+      const int* n = extents[axis];
+      const int whole[3] = {n[0] + 8, n[1] + 8, n[2] + 8};
+      Case c(whole, 4, h, operators[1]);
+      fill(c, 7);
+      c.each([&](int i, int j, int k) {
+        const int x[3] = {i, j, k};
+        if (x[axis] < c.end[axis]) c.at(c.p)[c.node(i, j, k)] *= 1e-6f;
+      });
+      c.find_peaks();
+      c.lay_bare();
+      c.step(kernel, 16, 64, 64);
+      // Half a unit, 2^-23 of a peak of 1, on each of the taps, whose sizes add up to 6.51 an
+      // axis, and what FP32 rounds.
+      double off = 0.0;
+      c.each([&](int i, int j, int k) {
+        if (!c.inside(i, j, k)) return;
+        const double want = c.laplacian(i, j, k, operators[1].weights());
+        off = std::max(off, std::fabs(c.at(c.next)[c.node(i, j, k)] - want));
+      });
+      check(off < 3 * 6.51 * std::exp2(-23) + 5e-7,
+            "a front beyond a thin brick along axis " + std::to_string(axis) + ": " +
+                std::to_string(off));
+    }
+}
+
 // Steps with the largest values that kernels leave, into silence and with a source that grows 2^10
 // a step for a while, against f64; the same bits as with all largest values found anew each step.
 void largest_values_are_carried() {
@@ -276,6 +308,7 @@ int main(int count, char** words) {
   tiles_and_engines_give_the_same_bits();
   every_axis_and_radius_is_its_own();
   what_lies_in_reach_decides();
+  what_lies_beyond_a_thin_brick_decides();
   largest_values_are_carried();
   if (failures == 0) puts("all as it should be");
   return failures != 0;
