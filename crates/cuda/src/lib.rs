@@ -5,6 +5,7 @@
 //! 2-D run a plain kernel. Absorbing layers have kernels and memory of their own.
 
 mod backend;
+mod bricks;
 mod faults;
 mod fields;
 mod graph;

@@ -13,16 +13,14 @@ use temblor_physics::{Arithmetic, DigitKind, Digits, QuantisedOperator, WaveProb
 
 use crate::ID;
 use crate::arguments::{TemblorOzaki, TemblorStep};
+use crate::bricks::Bricks;
 use crate::fields::Fields;
 use crate::layers::single;
-use crate::layout::{Layout, NodeBox};
+use crate::layout::Layout;
 use crate::memory::Buffer;
 use crate::module::ozaki::OzakiShape;
 use crate::module::{Kernels, int};
 use crate::parameters::Choices;
-
-/// Nodes of a brick along (x, y, z), as in the kernels.
-const BRICK: [usize; 3] = [4, 8, 16];
 
 /// Radii that the kernels reach.
 pub(crate) const RADII: std::ops::RangeInclusive<usize> = 1..=4;
@@ -137,47 +135,6 @@ fn name(engine: Engine, digits: Digits, tile: usize) -> String {
     format!("acoustic_iso_ozaki_{engine}_{operator}x{wavefield}{trim}_y{rows}z{columns}")
 }
 
-/// Bricks along (x, y, z): those of the box and one beyond either end.
-fn counts(part: &NodeBox) -> [usize; 3] {
-    std::array::from_fn(|a| part.extent(a).div_ceil(BRICK[a]) + 2)
-}
-
-/// The place of the brick that holds a node in the array of largest values; none if no tap of the box
-/// reaches the node.
-fn brick_of(part: &NodeBox, radius: usize, node: [usize; 3]) -> Option<usize> {
-    let counts = counts(part);
-    let mut beside = 0;
-    let mut place = 0;
-    for a in 0..3 {
-        let (n, begin, end) = (node[a], part.begin[a], part.end[a]);
-        let at = if n < begin {
-            beside += 1;
-            (n + radius >= begin).then_some(0)?
-        } else if n >= end {
-            beside += 1;
-            (n < end + radius).then_some(counts[a] - 1)?
-        } else {
-            (n - begin) / BRICK[a] + 1
-        };
-        place = place * counts[a] + at;
-    }
-    (beside <= 1).then_some(place)
-}
-
-/// Places of the bricks beside the faces of the box.
-fn beside(part: &NodeBox) -> Vec<usize> {
-    let counts = counts(part);
-    let mut places = Vec::new();
-    for place in 0..counts.iter().product() {
-        let [_, ny, nz] = counts;
-        let at = [place / (ny * nz), place / nz % ny, place % nz];
-        if (0..3).filter(|&a| at[a] == 0 || at[a] == counts[a] - 1).count() == 1 {
-            places.push(place);
-        }
-    }
-    places
-}
-
 /// Whether nodes beside the interior are written.
 fn has_neighbours(problem: &WaveProblem, layout: &Layout) -> bool {
     !layout.layers.is_empty() || !crate::walls::images(problem).is_empty()
@@ -188,9 +145,9 @@ pub(crate) fn memory_elements(
     problem: &WaveProblem,
     layout: &Layout,
 ) -> [(&'static str, usize); 2] {
-    let part = &layout.interior;
-    let all = if part.is_empty() { 0 } else { counts(part).iter().product() };
-    let beside = if all > 0 && has_neighbours(problem, layout) { beside(part).len() } else { 0 };
+    let bricks = Bricks::new(problem, layout);
+    let all = if layout.interior.is_empty() { 0 } else { bricks.counts().iter().product() };
+    let beside = if all > 0 && has_neighbours(problem, layout) { bricks.beside().len() } else { 0 };
     [("largest values of bricks", 2 * all), ("bricks beside the interior", beside)]
 }
 
@@ -199,10 +156,9 @@ pub(crate) fn memory_elements(
 pub(crate) struct Ozaki {
     shape: OzakiShape,
     arguments: TemblorOzaki,
-    part: NodeBox,
+    bricks: Bricks,
     /// Largest values by allocation of wavefields.
     peaks: [Buffer; 2],
-    bricks: usize,
     /// Bricks that are looked at after every step, and after every injection.
     beside: Option<Buffer>,
     sources: Option<Buffer>,
@@ -234,6 +190,7 @@ impl Ozaki {
         };
         kernels.allow_shared(&shape.kernel)?;
         let [(_, all), (_, around)] = memory_elements(problem, layout);
+        let bricks = Bricks::new(problem, layout);
         let list = |places: Vec<usize>| {
             Buffer::of(stream, &places.into_iter().map(int).collect::<Vec<i32>>())
         };
@@ -242,14 +199,13 @@ impl Ozaki {
                 tiles_z: int(tiles[1]),
                 tiles: int(tiles[0] * tiles[1]),
                 planes: int(choices.planes),
-                bricks: counts(&part).map(int),
+                bricks: bricks.counts().map(int),
                 ..operator_of(problem, digits)?
             },
             shape,
-            part,
+            bricks,
             peaks: [Buffer::zeros(stream, all / 2)?, Buffer::zeros(stream, all / 2)?],
-            bricks: all / 2,
-            beside: if around > 0 { Some(list(beside(&part))?) } else { None },
+            beside: if around > 0 { Some(list(bricks.beside())?) } else { None },
             sources: None,
         })
     }
@@ -268,10 +224,8 @@ impl Ozaki {
 
     /// Remembers which bricks sources write to.
     pub(crate) fn watch(&mut self, stream: &CudaStream, table: &SourceTable) -> Result<()> {
-        let radius = usize::try_from(self.arguments.radius).unwrap_or(0);
         let nodes = table.points.iter().flat_map(|point| point.nodes().map(|(node, _)| node));
-        let places: BTreeSet<_> =
-            nodes.filter_map(|node| brick_of(&self.part, radius, node)).collect();
+        let places: BTreeSet<_> = nodes.filter_map(|node| self.bricks.place_of(node)).collect();
         let places: Vec<i32> = places.into_iter().map(int).collect();
         self.sources = if places.is_empty() { None } else { Some(Buffer::of(stream, &places)?) };
         Ok(())
@@ -303,7 +257,7 @@ impl Ozaki {
         step: &TemblorStep,
         fields: &Fields,
     ) -> Result<()> {
-        self.look(stream, kernels, step, fields, (0, self.bricks))
+        self.look(stream, kernels, step, fields, (0, self.peaks[0].elements()))
     }
 
     fn look(
@@ -355,29 +309,6 @@ mod tests {
     use temblor_physics::{Grid, Operator};
 
     use super::*;
-
-    const PART: NodeBox = NodeBox { begin: [8, 0, 32], end: [40, 17, 70] };
-
-    #[test]
-    fn every_node_that_taps_reach_has_a_brick_and_others_have_none() {
-        // 8 bricks and two beside along x, 3 and two along y, 3 and two along z.
-        assert_eq!(counts(&PART), [10, 5, 5]);
-        let place = |x: usize, y: usize, z: usize| Some((x * 5 + y) * 5 + z);
-        assert_eq!(brick_of(&PART, 4, [8, 0, 32]), place(1, 1, 1));
-        assert_eq!(brick_of(&PART, 4, [39, 16, 69]), place(8, 3, 3));
-        assert_eq!(brick_of(&PART, 4, [4, 9, 48]), place(0, 2, 2));
-        assert_eq!(brick_of(&PART, 4, [40, 9, 48]), place(9, 2, 2));
-        assert_eq!(brick_of(&PART, 4, [12, 20, 69]), place(2, 4, 3));
-        for beyond in [[3, 9, 48], [44, 9, 48], [12, 21, 48], [7, 9, 31]] {
-            assert_eq!(brick_of(&PART, 4, beyond), None, "{beyond:?}");
-        }
-    }
-
-    #[test]
-    fn bricks_beside_the_box_are_those_of_its_six_faces() {
-        assert_eq!(beside(&PART).len(), 2 * (8 * 3 + 8 * 3 + 3 * 3));
-        assert!(beside(&PART).contains(&brick_of(&PART, 4, [4, 9, 48]).unwrap()));
-    }
 
     #[test]
     fn taps_are_shifted_digits_of_the_weights() {
