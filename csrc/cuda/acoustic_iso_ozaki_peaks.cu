@@ -18,8 +18,9 @@ struct Range {
 // Nodes of brick n along an axis: 0 lies before the box, the last one beyond it.
 __device__ __forceinline__ Range nodes_of(const TemblorStep& s, const TemblorOzaki& o, int axis,
                                           int n, int size) {
-  if (n == 0) return {s.begin[axis] - o.radius, s.begin[axis]};
-  if (n == o.bricks[axis] - 1) return {s.end[axis], s.end[axis] + o.radius};
+  const int reach = reach_along(s, o, axis);
+  if (n == 0) return {s.begin[axis] - reach, s.begin[axis]};
+  if (n == o.bricks[axis] - 1) return {s.end[axis], s.end[axis] + reach};
   const int begin = s.begin[axis] + (n - 1) * size;
   return {begin, min(begin + size, s.end[axis])};
 }

@@ -213,6 +213,22 @@ typedef struct {
   float unit[3][3];
 } TemblorOzaki;
 
+/* A Laplacian by any number of digits of any operator, by the plain kernel, which reads the bricks, the radius
+   and whether y and z are joined from what tuned kernels take. */
+typedef struct {
+  /* Digits of a value of the wavefield, 1 to 3; at most so many if `adaptive`. */
+  int32_t digits;
+  /* Diagonals of products that are dropped where all digits are taken, least first. */
+  int32_t trim;
+  /* Bits below a cell's root mean square that its digits must reach; 0: all cells take all digits. */
+  int32_t adaptive;
+  /* By digit of the weights, least first and zero where there is none: the centre and the weights at
+     distance 1 to 8. */
+  int32_t taps[3][9];
+  /* Along (x, y, z): unit of the product of the least digits, 1/m^2. */
+  float unit[3];
+} TemblorOzakiPlain;
+
 /* A Laplacian by BF16 limbs. */
 typedef struct {
   /* Tiles along z. */

@@ -17,7 +17,7 @@ use crate::faults::Lost;
 use crate::graph::Queueing;
 use crate::memory::free_bytes;
 use crate::modules::Modules;
-use crate::ozaki::{self, Engine};
+use crate::ozaki;
 use crate::parameters::Choices;
 use crate::patch::Ranges;
 use crate::plan::CudaPlan;
@@ -215,7 +215,7 @@ impl Backend for CudaBackend {
     }
 }
 
-/// Single precision, all reduced storage, and two of the counts of digits that kernels are built for.
+/// Single precision, all reduced storage, and one count of either kind of digits, which stands for all.
 fn arithmetics() -> Vec<Arithmetic> {
     let digits =
         [DigitKind::Int8, DigitKind::Bf16].map(|kind| Arithmetic::Digits(Digits::new(kind, 2, 3)));
@@ -246,7 +246,7 @@ pub(crate) fn footprint(
         footprint = footprint.with(name, 4 * elements as u64);
     }
     let by_limbs = limbs::digits(&variant.name, problem.arithmetic).is_some();
-    if Engine::of(&variant.name).is_some() && !by_limbs {
+    if ozaki::is_variant(&variant.name) && !by_limbs {
         for (name, elements) in ozaki::memory_elements(problem, &layout) {
             footprint = footprint.with(name, 4 * elements as u64);
         }

@@ -11,7 +11,7 @@ use crate::layers::boxes;
 use crate::layout::{Layout, slabs};
 use crate::limbs::{self, Limbs};
 use crate::module::{Element, Kernels, StepFields, TensorMap, TmaShape, int, tensor_map};
-use crate::ozaki::{self, Engine, Ozaki};
+use crate::ozaki::{self, Ozaki};
 use crate::parameters::Choices;
 use crate::points::{Sources, Tiling};
 use crate::tiles::{Spread, spread};
@@ -88,10 +88,10 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
         "fused2" => vec![shape(fused2(radius)), shape(tma(radius)), plain(radius)],
         "tma" => vec![shape(tma(radius))],
         "wide" => wide::names(radius).into(),
-        other => match (limbs::digits(other, problem.arithmetic), Engine::of(other)) {
-            (Some(digits), _) => vec![limbs::name(digits)],
-            (None, Some(engine)) => ozaki::names(engine, problem),
-            (None, None) => vec![any_order(other, problem)],
+        other => match limbs::digits(other, problem.arithmetic) {
+            Some(digits) => vec![limbs::name(digits)],
+            None if ozaki::is_variant(other) => ozaki::names(other, problem),
+            None => vec![any_order(other, problem)],
         },
     }
 }
@@ -130,12 +130,12 @@ impl Interior {
         let single = match variant {
             "tma" | "fused2" => Single::Tma(mapped(tma(radius))?),
             "wide" => Single::Wide(Wide::new(kernels, layout, radius, units, choices)?),
-            other => match (limbs::digits(other, problem.arithmetic), Engine::of(other)) {
-                (Some(digits), _) => Single::Limbs(Limbs::new(problem, layout, digits)),
-                (None, Some(engine)) => {
-                    Single::Ozaki(Ozaki::new(engine, problem, kernels, stream, layout, choices)?)
+            other => match limbs::digits(other, problem.arithmetic) {
+                Some(digits) => Single::Limbs(Limbs::new(problem, layout, digits)),
+                None if ozaki::is_variant(other) => {
+                    Single::Ozaki(Ozaki::new(other, problem, kernels, stream, layout, choices)?)
                 }
-                (None, None) => Single::AnyOrder(any_order(other, problem)),
+                None => Single::AnyOrder(any_order(other, problem)),
             },
         };
         let fused = fuses.then(|| mapped(fused2(radius))).transpose()?;

@@ -2,7 +2,7 @@
 
 use cudarc::driver::CudaStream;
 use temblor_backend::Result;
-use temblor_physics::{Arithmetic, DigitKind, Digits, WaveProblem};
+use temblor_physics::{Arithmetic, Axis, DigitKind, Digits, WaveProblem};
 
 use crate::arguments::{TemblorLimbs, TemblorStep};
 use crate::layers::single;
@@ -12,6 +12,9 @@ use crate::module::{Kernels, StepFields, int};
 /// Rows and columns of a block's tile, as in the kernel.
 const TILE: [usize; 2] = [32, 32];
 
+/// Nodes that taps reach at most, as in the kernel.
+const REACH: usize = 4;
+
 /// The limbs of a variant, if it is one by limbs.
 pub(crate) fn digits(variant: &str, arithmetic: Arithmetic) -> Option<Digits> {
     match arithmetic {
@@ -20,6 +23,17 @@ pub(crate) fn digits(variant: &str, arithmetic: Arithmetic) -> Option<Digits> {
         }
         _ => None,
     }
+}
+
+/// Why the kernels cannot do a problem, if so.
+pub(crate) fn refusal(problem: &WaveProblem) -> Option<String> {
+    let radius = problem.operator.radius();
+    if !problem.grid.active(Axis::Y) {
+        return Some("BF16 digits in 2-D: their kernels step a 3-D grid; take int8 digits".into());
+    }
+    (radius > REACH).then(|| {
+        format!("BF16 digits of an operator of radius {radius}: 1 to {REACH} can be had; take int8")
+    })
 }
 
 /// Entry point.
@@ -50,7 +64,7 @@ impl Limbs {
             let scaled: Vec<f64> = weights.iter().map(|w| w / (spacing * spacing)).collect();
             let limbs = limbs_of(&scaled, usize::from(digits.operator));
             for (a, limb) in limbs.iter().enumerate() {
-                for (tap, &bits) in taps[5 * a..].iter_mut().zip(limb) {
+                for (tap, &bits) in taps[(REACH + 1) * a..].iter_mut().zip(limb) {
                     *tap = i32::from(bits);
                 }
             }
@@ -104,7 +118,7 @@ fn limbs_of(weights: &[f64], count: usize) -> Vec<Vec<u16>> {
 
 #[cfg(test)]
 mod tests {
-    use temblor_physics::Operator;
+    use temblor_physics::{Grid, Operator};
 
     use super::*;
 
@@ -124,5 +138,16 @@ mod tests {
             let sum = of(0) + 2.0 * (1..weights.len()).map(of).sum::<f64>();
             assert!(sum.abs() <= bound * weights[0].abs(), "{count} limbs: {sum:e}");
         }
+    }
+
+    #[test]
+    fn what_no_kernel_does_is_refused_with_what_one_does() {
+        let refused = |shape: [usize; 3], order: usize| {
+            let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
+            refusal(&WaveProblem::builder(grid, 1e-3).order(order).build().unwrap())
+        };
+        assert_eq!(refused([20; 3], 8), None);
+        assert!(refused([20; 3], 12).unwrap().contains("1 to 4"));
+        assert!(refused([20, 1, 20], 8).unwrap().contains("int8"));
     }
 }

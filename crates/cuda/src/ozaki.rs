@@ -3,13 +3,16 @@
 //!
 //! Each wavefield has an array of largest values, which therefore follows it through swaps and graphs.
 //! Blocks write those of their own nodes; what layers, walls and sources write is looked at after each
-//! step, and everything after an upload.
+//! step, and everything after an upload. Tuned kernels are built for some counts of digits, 3-D and
+//! radius 1 to 4; a plain one does the rest.
+
+pub(crate) mod plain;
 
 use std::collections::BTreeSet;
 
 use cudarc::driver::CudaStream;
 use temblor_backend::{Error, Result, SourceTable};
-use temblor_physics::{Arithmetic, DigitKind, Digits, QuantisedOperator, WaveProblem};
+use temblor_physics::{Arithmetic, Axis, Digits, QuantisedOperator, WaveProblem};
 
 use crate::ID;
 use crate::arguments::{TemblorOzaki, TemblorStep};
@@ -22,8 +25,10 @@ use crate::module::ozaki::OzakiShape;
 use crate::module::{Kernels, int};
 use crate::parameters::Choices;
 
-/// Radii that the kernels reach.
-pub(crate) const RADII: std::ops::RangeInclusive<usize> = 1..=4;
+use self::plain::Plain;
+
+/// Radii that the tuned kernels reach.
+const RADII: std::ops::RangeInclusive<usize> = 1..=4;
 
 /// Planes that a block marches: divisors of the cell of 64 that shares an exponent, so that bits do not
 /// depend on them.
@@ -35,7 +40,7 @@ const BUILT: [[u8; 3]; 6] = [[1, 1, 0], [1, 2, 0], [2, 2, 0], [2, 3, 0], [2, 3, 
 /// Rows and columns of the tiles of (2, 3) digits on `sm_90`, the default first; others have that one.
 const TILES: [[usize; 2]; 5] = [[16, 64], [8, 64], [16, 32], [32, 32], [32, 64]];
 
-/// How sums of products are made.
+/// How tuned kernels make sums of products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
     /// Tensor cores along y and z, four products at a time along x.
@@ -93,38 +98,28 @@ pub(crate) fn tiles(arithmetic: Arithmetic) -> Vec<usize> {
     TILES[..if all { TILES.len() } else { 1 }].iter().copied().map(value).collect()
 }
 
-/// Why the kernels cannot do a problem, if so.
-pub(crate) fn refusal(problem: &WaveProblem, digits: Digits) -> Option<String> {
-    let radius = problem.operator.radius();
-    if digits.adaptive > 0 {
-        return Some("digits by tile (adaptive): all tiles use all digits; leave it out".into());
-    }
-    if problem.grid.dimensions() < 3 {
-        return Some("digits in 2-D: kernels march tiles of a 3-D grid".into());
-    }
-    if !RADII.contains(&radius) {
-        return Some(format!("digits of an operator of radius {radius}: 1 to 4 can be had"));
-    }
-    if digits.kind == DigitKind::Int8
-        && !BUILT.contains(&[digits.operator, digits.wavefield, digits.trim])
-    {
-        let built: Vec<_> = BUILT
-            .map(|[operator, wavefield, trim]| {
-                let digits = Digits { operator, wavefield, trim, ..digits };
-                Arithmetic::Digits(digits).to_string()
-            })
-            .into();
-        let asked = Arithmetic::Digits(digits);
-        return Some(format!("{asked}: kernels are built for {}", built.join(", ")));
-    }
-    None
+/// Whether a variant takes the Laplacian by digits of bytes.
+pub(crate) fn is_variant(variant: &str) -> bool {
+    Engine::of(variant).is_some() || variant == plain::VARIANT
+}
+
+/// Whether tuned kernels are built for a problem.
+pub(crate) fn is_tuned(problem: &WaveProblem, digits: Digits) -> bool {
+    problem.grid.active(Axis::Y)
+        && RADII.contains(&problem.operator.radius())
+        && digits.adaptive == 0
+        && BUILT.contains(&[digits.operator, digits.wavefield, digits.trim])
 }
 
 /// Entry points that a plan needs.
-pub(crate) fn names(engine: Engine, problem: &WaveProblem) -> Vec<String> {
+pub(crate) fn names(variant: &str, problem: &WaveProblem) -> Vec<String> {
     let Arithmetic::Digits(digits) = problem.arithmetic else { return Vec::new() };
     let mut names = vec!["acoustic_iso_peaks".to_owned()];
-    names.extend(tiles(problem.arithmetic).into_iter().map(|tile| name(engine, digits, tile)));
+    match Engine::of(variant) {
+        Some(engine) => names
+            .extend(tiles(problem.arithmetic).into_iter().map(|tile| name(engine, digits, tile))),
+        None => names.push(plain::KERNEL.to_owned()),
+    }
     names
 }
 
@@ -151,10 +146,17 @@ pub(crate) fn memory_elements(
     [("largest values of bricks", 2 * all), ("bricks beside the interior", beside)]
 }
 
+/// Which kernel steps.
+#[derive(Debug)]
+enum Kernel {
+    Tuned(OzakiShape),
+    Plain(Box<Plain>),
+}
+
 /// The interior by digits.
 #[derive(Debug)]
 pub(crate) struct Ozaki {
-    shape: OzakiShape,
+    kernel: Kernel,
     arguments: TemblorOzaki,
     bricks: Bricks,
     /// Largest values by allocation of wavefields.
@@ -165,9 +167,9 @@ pub(crate) struct Ozaki {
 }
 
 impl Ozaki {
-    /// Prepares a kernel for the interior of `layout`.
+    /// Prepares a variant's kernel for the interior of `layout`.
     pub(crate) fn new(
-        engine: Engine,
+        variant: &str,
         problem: &WaveProblem,
         kernels: &Kernels,
         stream: &CudaStream,
@@ -178,31 +180,35 @@ impl Ozaki {
             let what = format!("digits of arithmetic {}", problem.arithmetic);
             return Err(Error::Unsupported { backend: ID.into(), what });
         };
-        let tile = if choices.tile == 0 { value(TILES[0]) } else { choices.tile };
-        let [rows, columns] = [tile / 1000, tile % 1000];
         let part = layout.interior;
-        let tiles = [part.extent(1).div_ceil(rows), part.extent(2).div_ceil(columns)];
-        let shape = OzakiShape {
-            kernel: name(engine, digits, tile),
-            blocks: tiles[0] * tiles[1] * part.extent(0).div_ceil(choices.planes),
-            threads: u32::try_from(rows * columns / 4).unwrap_or(u32::MAX),
-            shared: engine.shared([rows, columns], usize::from(digits.wavefield)),
-        };
-        kernels.allow_shared(&shape.kernel)?;
-        let [(_, all), (_, around)] = memory_elements(problem, layout);
         let bricks = Bricks::new(problem, layout);
+        let mut arguments = operator_of(problem, digits)?;
+        arguments.bricks = bricks.counts().map(int);
+        let kernel = if let Some(engine) = Engine::of(variant) {
+            let tile = if choices.tile == 0 { value(TILES[0]) } else { choices.tile };
+            let [rows, columns] = [tile / 1000, tile % 1000];
+            let tiles = [part.extent(1).div_ceil(rows), part.extent(2).div_ceil(columns)];
+            arguments.tiles_z = int(tiles[1]);
+            arguments.tiles = int(tiles[0] * tiles[1]);
+            arguments.planes = int(choices.planes);
+            let shape = OzakiShape {
+                kernel: name(engine, digits, tile),
+                blocks: tiles[0] * tiles[1] * part.extent(0).div_ceil(choices.planes),
+                threads: u32::try_from(rows * columns / 4).unwrap_or(u32::MAX),
+                shared: engine.shared([rows, columns], usize::from(digits.wavefield)),
+            };
+            kernels.allow_shared(&shape.kernel)?;
+            Kernel::Tuned(shape)
+        } else {
+            Kernel::Plain(Box::new(Plain::new(problem, digits, &part)?))
+        };
+        let [(_, all), (_, around)] = memory_elements(problem, layout);
         let list = |places: Vec<usize>| {
             Buffer::of(stream, &places.into_iter().map(int).collect::<Vec<i32>>())
         };
         Ok(Self {
-            arguments: TemblorOzaki {
-                tiles_z: int(tiles[1]),
-                tiles: int(tiles[0] * tiles[1]),
-                planes: int(choices.planes),
-                bricks: bricks.counts().map(int),
-                ..operator_of(problem, digits)?
-            },
-            shape,
+            kernel,
+            arguments,
             bricks,
             peaks: [Buffer::zeros(stream, all / 2)?, Buffer::zeros(stream, all / 2)?],
             beside: if around > 0 { Some(list(bricks.beside())?) } else { None },
@@ -219,7 +225,11 @@ impl Ozaki {
         fields: &Fields,
     ) -> Result<()> {
         let peaks = [0, 1].map(|wave| self.peaks[fields.slot(wave)].address());
-        kernels.ozaki(stream, &self.shape, step, &self.arguments, &fields.step(0, 1, 1), peaks)
+        let (ozaki, fields) = (&self.arguments, fields.step(0, 1, 1));
+        match &self.kernel {
+            Kernel::Tuned(shape) => kernels.ozaki(stream, shape, step, ozaki, &fields, peaks),
+            Kernel::Plain(plain) => kernels.ozaki_plain(stream, plain, step, ozaki, &fields, peaks),
+        }
     }
 
     /// Remembers which bricks sources write to.
@@ -279,9 +289,12 @@ fn operator_of(problem: &WaveProblem, digits: Digits) -> Result<TemblorOzaki> {
     let spacing = problem.grid.spacing;
     let mut arguments = TemblorOzaki {
         radius: int(problem.operator.radius()),
-        joint: i32::from(spacing[1].to_bits() == spacing[2].to_bits()),
+        joint: i32::from(
+            problem.grid.active(Axis::Y) && spacing[1].to_bits() == spacing[2].to_bits(),
+        ),
         ..Default::default()
     };
+    // Of tuned kernels, which reach four nodes; the plain one has its own.
     for a in 0..digits.operator {
         let digit = operator.digit(a);
         let taps = &mut arguments.taps[usize::from(a)];
@@ -306,7 +319,7 @@ fn operator_of(problem: &WaveProblem, digits: Digits) -> Result<TemblorOzaki> {
 
 #[cfg(test)]
 mod tests {
-    use temblor_physics::{Grid, Operator};
+    use temblor_physics::{DigitKind, Grid, Operator};
 
     use super::*;
 
@@ -353,16 +366,16 @@ mod tests {
     }
 
     #[test]
-    fn what_no_kernel_does_is_refused_with_what_one_does() {
-        let grid = Grid::new([20, 20, 20], [10.0; 3], [0.0; 3]).unwrap();
-        let refused = |digits: Digits, order: usize| {
+    fn tuned_kernels_are_built_for_some_digits_in_three_dimensions() {
+        let tuned = |shape: [usize; 3], order: usize, digits: Digits| {
+            let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
             let problem = WaveProblem::builder(grid, 1e-3).order(order).build().unwrap();
-            refusal(&problem, digits)
+            is_tuned(&problem, digits)
         };
-        assert_eq!(refused(Digits::new(DigitKind::Int8, 2, 3), 8), None);
-        let said = refused(Digits::new(DigitKind::Int8, 3, 1), 8).unwrap();
-        assert!(said.contains("int8-3x1: kernels are built for int8-1x1"), "{said}");
-        assert_eq!(refused(Digits::new(DigitKind::Bf16, 3, 1), 8), None);
-        assert!(refused(Digits::new(DigitKind::Int8, 2, 3), 12).unwrap().contains("1 to 4"));
+        let (int8, cube) = (|a, w| Digits::new(DigitKind::Int8, a, w), [20; 3]);
+        assert!(tuned(cube, 8, int8(2, 3)) && tuned(cube, 2, Digits { trim: 1, ..int8(2, 3) }));
+        assert!(!tuned(cube, 8, int8(3, 1)) && !tuned(cube, 8, Digits { trim: 2, ..int8(2, 3) }));
+        assert!(!tuned(cube, 8, Digits { adaptive: 12, ..int8(2, 3) }));
+        assert!(!tuned(cube, 10, int8(2, 3)) && !tuned([20, 1, 20], 8, int8(2, 3)));
     }
 }

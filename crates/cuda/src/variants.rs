@@ -8,6 +8,7 @@ use temblor_physics::{
 
 use crate::ID;
 use crate::layout::Layout;
+use crate::limbs;
 use crate::ozaki::{self, Engine};
 use crate::stored;
 use crate::wide;
@@ -115,14 +116,14 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
 /// Variants whose Laplacian is summed from products of digits, preferred first.
 fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Vec<Variant>> {
     let refuse = |what: String| Error::Unsupported { backend: ID.into(), what };
-    if let Some(what) = ozaki::refusal(problem, digits) {
-        return Err(refuse(what));
-    }
     if problem.grid.shape.iter().any(|&n| i32::try_from(n).is_err()) {
         return Err(refuse(format!("a grid of {:?} nodes", problem.grid.shape)));
     }
     let flops = flops(problem);
     if digits.kind == DigitKind::Bf16 {
+        if let Some(what) = limbs::refusal(problem) {
+            return Err(refuse(what));
+        }
         if limits.capability < 80 {
             return Err(refuse("BF16 digits on a device before sm_80".into()));
         }
@@ -130,7 +131,8 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
         return Ok(vec![Variant::new("ozaki_mma", about, 16.0, flops, 1)]);
     }
     QuantisedOperator::new(&problem.operator, digits.operator)?;
-    let fits = |engine| limits.shared >= ozaki::most_shared(engine);
+    let fits =
+        |engine| ozaki::is_tuned(problem, digits) && limits.shared >= ozaki::most_shared(engine);
     let mut variants = Vec::new();
     // On an H200 at 800^3, (2,3) digits: dp4a 127 Gpts/s, tensor cores 119 (docs/arithmetic.md).
     if fits(Engine::Four) {
@@ -141,12 +143,8 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
         let about = "products of digits on tensor cores along y and z, by dp4a along x";
         variants.push(Variant::new("ozaki_mma", about, 16.0, flops, 1));
     }
-    if variants.is_empty() {
-        let least = ozaki::most_shared(Engine::Tensor);
-        return Err(refuse(format!(
-            "digits on a device without {least} B of shared memory a block"
-        )));
-    }
+    let about = "products of digits by plain loops, any counts, operator and shape";
+    variants.push(Variant::new(ozaki::plain::VARIANT, about, 16.0, flops, 1));
     Ok(variants)
 }
 

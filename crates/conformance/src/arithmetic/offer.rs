@@ -68,7 +68,7 @@ const STORED: &[Kind] = &[
 const CODES: &[Kind] =
     &[Kind::Stored(WavefieldStorage::Int16), Kind::Stored(WavefieldStorage::Int16Increment)];
 
-/// Digits that CUDA kernels are built for.
+/// Digits that the tuned CUDA kernels are built for.
 const BUILT: Kind = Kind::Built(
     DigitKind::Int8,
     &[[1, 1, 0], [1, 2, 0], [2, 2, 0], [2, 3, 0], [2, 3, 1], [3, 3, 0]],
@@ -105,6 +105,7 @@ pub const OFFERS: &[Offers] = &[
         "tensor cores multiply bytes and BF16; kernels are built for some counts of digits",
     ),
     of("cuda", "ozaki_dp4a", &[BUILT], "dp4a multiplies bytes; kernels are built for some counts"),
+    of("cuda", "ozaki_plain", &[Kind::Digits(DigitKind::Int8)], "plain loops over signed bytes"),
 ];
 
 /// Kinds that a variant has; single precision alone without a row.

@@ -4,10 +4,12 @@ use cudarc::driver::CudaStream;
 use temblor_backend::Result;
 
 use super::{Argument, Kernels, STRIDING_BLOCKS, StepFields, THREADS, int};
-use crate::arguments::{TemblorLimbs, TemblorOzaki, TemblorStep};
+use crate::arguments::{TemblorLimbs, TemblorOzaki, TemblorOzakiPlain, TemblorStep};
+use crate::ozaki::plain::{self, Plain};
 
 impl Argument for TemblorLimbs {}
 impl Argument for TemblorOzaki {}
+impl Argument for TemblorOzakiPlain {}
 
 /// A kernel by digits: entry point, blocks, threads of a block and its dynamic shared memory, bytes.
 #[derive(Debug, Clone)]
@@ -35,6 +37,33 @@ impl Kernels {
         // SAFETY: signature of `acoustic_iso_ozaki_*`; the plan owns the fields, whose p- is the
         // result's place, and both arrays have a place for every brick.
         unsafe { self.launch(stream, &shape.kernel, grid, block, shape.shared, &arguments) }
+    }
+
+    /// One step in the box of `step` by the plain kernel; `peaks` of p^n and of p^(n+1).
+    pub(crate) fn ozaki_plain(
+        &self,
+        stream: &CudaStream,
+        plain: &Plain,
+        step: &TemblorStep,
+        ozaki: &TemblorOzaki,
+        fields: &StepFields,
+        peaks: [u64; 2],
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 8] = [
+            step,
+            ozaki,
+            &plain.arguments,
+            &fields.current,
+            &fields.next,
+            &fields.speed,
+            &peaks[0],
+            &peaks[1],
+        ];
+        let (grid, block) = ([plain.blocks, 1, 1], [THREADS, 1, 1]);
+        // SAFETY: signature of `acoustic_iso_ozaki_plain`; the plan owns the fields, whose p- is the
+        // result's place and whose halo is as wide as the operator reaches, and both arrays have a place
+        // for every brick.
+        unsafe { self.launch(stream, plain::KERNEL, grid, block, 0, &arguments) }
     }
 
     /// One step in the box of `step` by BF16 limbs, `blocks` tiles.

@@ -49,9 +49,7 @@ int main() {
     for (const int out : {0, 5}) {
       const int whole[3] = {n[0] + 2 * out, n[1] + 2 * out, n[2] + 2 * out};
       Case c(whole, out, h, none);
-      std::mt19937 generator(3);
-      std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-      c.each([&](int i, int j, int k) { c.at(c.p)[c.node(i, j, k)] = uniform(generator); });
+      fill(c, 3);
       const double error = step(c, row);
       // Nine bits a limb on either side, and FP32's sums.
       const double bound = std::exp2(-9 * row.a) + std::exp2(-9 * row.w) + 5e-7;

@@ -1,5 +1,5 @@
-// Kernels by digits on the CPU against f64. Arguments: operators, eight words each: digits, radius,
-// unit, five integers; orders 8 in 1, 2 and 3 digits, then other radii.
+// Kernels by digits on the CPU against f64. Arguments: how many operators, and those as
+// read_operators takes them: order 8 in 1, 2 and 3 digits, then other radii.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "acoustic_iso_ozaki_dp4a.cu"
 #include "acoustic_iso_ozaki_mma.cu"
@@ -12,20 +12,6 @@ using Kernel = void (*)(const TemblorStep, const TemblorOzaki, const float*, flo
                         const uint32_t*, uint32_t*);
 
 std::vector<Integers> operators;
-
-void fill(Case& c, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
-  c.each([&](int i, int j, int k) { c.at(c.p)[c.node(i, j, k)] = uniform(generator); });
-}
-
-// A plane wave of 8 points per wavelength, oblique.
-void fill_wave(Case& c) {
-  c.each([&](int i, int j, int k) {
-    c.at(c.p)[c.node(i, j, k)] =
-        float(std::sin(M_PI / 4 * (0.48 * i + 0.6 * j + 0.64 * k) + 0.3));
-  });
-}
 
 // Bounds by what is asked of digits (order 8): uniform data, and 8 points per wavelength.
 struct Row {
@@ -295,14 +281,7 @@ void largest_values_are_carried() {
 
 int main(int count, char** words) {
   flush_denormals();
-  for (int n = 1; n + 8 <= count; n += 8) {
-    Integers op = {};
-    op.digits = atoi(words[n]);
-    op.radius = atoi(words[n + 1]);
-    op.unit = atof(words[n + 2]);
-    for (int r = 0; r < 5; ++r) op.n[r] = atoi(words[n + 3 + r]);
-    operators.push_back(op);
-  }
+  operators = read_operators(words + 2, count > 1 ? atoi(words[1]) : 0);
   errors_are_those_asked_for();
   on_cpu::machine().backwards = true;
   tiles_and_engines_give_the_same_bits();

@@ -18,7 +18,7 @@ void check(bool good, const std::string& what) {
 // Weights n[0..radius] times one unit, in digits.
 struct Integers {
   int digits, radius;
-  int n[5];
+  int n[9];
   double unit;
 
   std::vector<double> weights() const {
@@ -27,6 +27,20 @@ struct Integers {
     return w;
   }
 };
+
+// Operators from a program's arguments, twelve words each: digits, radius, unit, nine integers.
+std::vector<Integers> read_operators(char** words, int count) {
+  std::vector<Integers> all;
+  for (int m = 0; m < count; ++m, words += 12) {
+    Integers op = {};
+    op.digits = atoi(words[0]);
+    op.radius = atoi(words[1]);
+    op.unit = atof(words[2]);
+    for (int r = 0; r < 9; ++r) op.n[r] = atoi(words[3 + r]);
+    all.push_back(op);
+  }
+  return all;
+}
 
 // A cache line: fields begin on one, as allocations do.
 struct alignas(128) Line {
@@ -43,22 +57,24 @@ struct Case {
   std::vector<Line> p, next, v;
   std::vector<uint32_t> peaks, peaks_next;
 
-  // Nodes of the grid, and how many of them beside either end the box leaves out.
+  // Nodes of the grid, one along y in 2-D, and how many of them beside either end of an axis the
+  // box leaves out.
   Case(const int (&n)[3], int out, const double (&spacing)[3], const Integers& op, int trim = 0) {
     for (int a = 0; a < 3; ++a) {
       nodes[a] = s.nodes[a] = n[a];
-      begin[a] = s.begin[a] = out;
-      end[a] = s.end[a] = n[a] - out;
+      const int rim = n[a] > 1 ? out : 0;
+      begin[a] = s.begin[a] = rim;
+      end[a] = s.end[a] = n[a] - rim;
       h[a] = spacing[a];
     }
-    const int R = op.radius, lead = R + (32 - (R + out) % 32) % 32;
+    const int R = op.radius, lead = R + (32 - (R + out) % 32) % 32, across = n[1] > 1 ? R : 0;
     s.stride_y = (lead + n[2] + R + 31) / 32 * 32;
-    s.stride_x = s.stride_y * (n[1] + 2 * R);
+    s.stride_x = s.stride_y * (n[1] + 2 * across);
     p.assign(size_t(s.stride_x) * (n[0] + 2 * R) / 32, Line{});
     next = v = p;
-    origin = size_t(R * s.stride_x + R * s.stride_y + lead);
+    origin = size_t(R * s.stride_x + across * s.stride_y + lead);
     o.radius = R;
-    o.joint = h[1] == h[2];
+    o.joint = n[1] > 1 && h[1] == h[2];
     for (int a = 0; a < 3; ++a) {
       const int size_of[3] = {4, 8, 16};
       o.bricks[a] = (end[a] - begin[a] + size_of[a] - 1) / size_of[a] + 2;
@@ -129,6 +145,7 @@ struct Case {
     const int64_t stride[3] = {s.stride_x, s.stride_y, 1};
     double sum = 0.0;
     for (int a = 0; a < 3; ++a) {
+      if (nodes[a] == 1) continue;
       const int64_t centre = int64_t(node(i, j, k));
       double axis = weight[0] * from[centre];
       for (size_t r = 1; r < weight.size(); ++r)
@@ -152,6 +169,20 @@ struct Case {
     return std::sqrt(wrong / all);
   }
 };
+
+void fill(Case& c, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  c.each([&](int i, int j, int k) { c.at(c.p)[c.node(i, j, k)] = uniform(generator); });
+}
+
+// A plane wave of 8 points per wavelength, oblique.
+void fill_wave(Case& c) {
+  c.each([&](int i, int j, int k) {
+    c.at(c.p)[c.node(i, j, k)] =
+        float(std::sin(M_PI / 4 * (0.48 * i + 0.6 * j + 0.64 * k) + 0.3));
+  });
+}
 
 // Order 8 (Fornberg 1988).
 const std::vector<double> ORDER8 = {-205.0 / 72, 8.0 / 5, -1.0 / 5, 8.0 / 315, -1.0 / 560};
