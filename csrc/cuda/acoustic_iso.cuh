@@ -41,10 +41,4 @@ __device__ __forceinline__ float stepped(const TemblorStep& s, const float* __re
   return leap(centre, prev[at], v[at], lap);
 }
 
-// Asks L2 for what a later plane of the march will need: with 16 warps on an SM the layers' kernels
-// wait for memory otherwise.
-__device__ __forceinline__ void prefetch(const float* p) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
-}
-
 }  // namespace temblor

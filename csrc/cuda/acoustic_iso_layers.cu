@@ -8,6 +8,7 @@
 // Any architecture, no shared memory. 32 B per point and damped axis (C-PML), 24 B (Minimod).
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cpml.cuh"
+#include "machine.cuh"
 
 namespace {
 
@@ -115,11 +116,13 @@ __device__ __forceinline__ void minimod(const TemblorStep& s, const TemblorBoxes
     for (int r = 0; r < 2 * R; ++r) queue[r] = queue[r + 1];
     queue[2 * R] = p[at + R * s.stride_x];
     const float centre = queue[R];
+    // What a later plane of the march will need: with 16 warps on an SM threads wait for memory
+    // otherwise.
     if (i + 2 < c.i1) {
-      prefetch(p + at + (R + 2) * s.stride_x);
-      prefetch(prev + at + 2 * s.stride_x);
-      prefetch(v + at + 2 * s.stride_x);
-      prefetch(phi + (i + 2 - boxes.begin[b][0]) * wide_y * wide_z);
+      prefetch_l2(p + at + (R + 2) * s.stride_x);
+      prefetch_l2(prev + at + 2 * s.stride_x);
+      prefetch_l2(v + at + 2 * s.stride_x);
+      prefetch_l2(phi + (i + 2 - boxes.begin[b][0]) * wide_y * wide_z);
     }
     const float slope_x = mul(m.quarter[0], sub(m.eta[0][i + 1], m.eta[0][i - 1]));
     float fall = mul(slope_x, sub(queue[R + 1], queue[R - 1]));
