@@ -4,136 +4,55 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests: a failure is a failed test")]
 
 mod cases;
+#[path = "cases/digits.rs"]
+mod digits;
 mod oracle;
 
 use cases::{FASTEST, cpml, download, minimod, problem, random, tables};
+use digits::{
+    by_digits, cells_take_the_fewest_digits_that_reach_their_bits, errors_are_those_asked_for,
+    every_count_of_digits_errs_as_predicted, laplacian_error, noise_and_wave, plan,
+    steps_agree_with_f64, variants_give_the_same_bits, what_is_not_built_takes_the_plain_kernel,
+};
 use ndarray::Array3;
-use oracle::Oracle;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use temblor_backend::{Backend, Field, PlanOptions, Propagator, Region};
+use temblor_backend::{Backend, Field, PlanOptions, Region};
 use temblor_cuda::{CudaBackend, Queueing};
-use temblor_physics::{
-    Arithmetic, Boundaries, Boundary, DigitKind, Digits, Face, Grid, Operator, WaveProblem,
-};
+use temblor_physics::{Arithmetic, Boundaries, Boundary, DigitKind, Digits, Face, WaveProblem};
 
-const VARIANTS: [&str; 2] = ["ozaki_mma", "ozaki_dp4a"];
+const VARIANTS: [&str; 3] = ["ozaki_mma", "ozaki_dp4a", "ozaki_plain"];
 
-/// The nearest f32.
-#[expect(clippy::cast_possible_truncation, reason = "values are stored as f32")]
-fn rounded(value: f64) -> f64 {
-    f64::from(value as f32)
-}
-
-fn int8(operator: u8, wavefield: u8) -> Arithmetic {
-    Arithmetic::Digits(Digits::new(DigitKind::Int8, operator, wavefield))
-}
-
-/// The problem of the other tests by (2, 3) digits.
-fn by_digits(shape: [usize; 3], order: usize, boundaries: Boundaries) -> WaveProblem {
-    let single = problem(shape, order, boundaries);
-    WaveProblem::builder(single.grid, single.dt)
-        .order(order)
-        .boundaries(boundaries)
-        .arithmetic(int8(2, 3))
-        .build()
-        .unwrap()
-}
-
-fn plan(
-    backend: &CudaBackend,
-    problem: &WaveProblem,
-    options: &PlanOptions,
-    speed: &Array3<f64>,
-) -> Box<dyn Propagator> {
-    let mut plan = backend.propagator(problem, options).unwrap();
-    let whole = Region::whole(problem.grid.shape);
-    plan.upload(Field::WaveSpeed, whole, speed.view().into()).unwrap();
-    plan
-}
-
-/// Laplacian at a node, order 8, spacings of one; zero outside.
-fn laplacian(p: &Array3<f64>, at: [usize; 3]) -> f64 {
-    let weights = Operator::Direct { order: 8 }.second_derivative();
-    let mut sum = 3.0 * weights[0] * p[at];
-    for axis in 0..3 {
-        for (r, weight) in weights.iter().enumerate().skip(1) {
-            for far in [at[axis].checked_sub(r), Some(at[axis] + r)].into_iter().flatten() {
-                let mut other = at;
-                other[axis] = far;
-                sum += weight * p.get(other).copied().unwrap_or(0.0);
-            }
-        }
-    }
-    sum
-}
-
-/// Relative root mean square error of the Laplacian after one application: p- = 2p makes p+ = dt^2 c^2
-/// L p, and c = 1/dt the Laplacian itself.
-fn laplacian_error(
-    backend: &CudaBackend,
-    arithmetic: Arithmetic,
-    variant: &str,
-    p: &Array3<f64>,
-) -> f64 {
-    let (x, y, z) = p.dim();
-    let grid = Grid::new([x, y, z], [1.0; 3], [0.0; 3]).unwrap();
-    let problem =
-        WaveProblem::builder(grid, 0.125).order(8).arithmetic(arithmetic).build().unwrap();
-    let speed = Array3::from_elem((x, y, z), 8.0);
-    let mut plan = plan(backend, &problem, &PlanOptions::new(0, 0).variant(variant), &speed);
-    let whole = Region::whole([x, y, z]);
-    plan.upload(Field::Pressure, whole, p.view().into()).unwrap();
-    plan.upload(Field::PressurePrevious, whole, (2.0 * p).view().into()).unwrap();
-    plan.advance(1).unwrap();
-    let got = download(plan.as_mut(), Field::Pressure, [x, y, z]);
-    let (mut wrong, mut all) = (0.0, 0.0);
-    for ((i, j, k), value) in got.indexed_iter() {
-        let want = laplacian(p, [i, j, k]);
-        wrong += (value - want).powi(2);
-        all += want.powi(2);
-    }
-    (wrong / all).sqrt()
+fn card() -> CudaBackend {
+    CudaBackend::new(0).unwrap()
 }
 
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn errors_of_the_laplacian_are_those_asked_for() {
-    let backend = CudaBackend::new(0).unwrap();
-    let mut rng = ChaCha8Rng::seed_from_u64(5);
-    for shape in [[33, 37, 83], [70, 9, 130]] {
-        let noise = random(&mut rng, shape, -1.0, 1.0);
-        // Eight points per wavelength, oblique.
-        let wave = Array3::from_shape_fn((shape[0], shape[1], shape[2]), |(i, j, k)| {
-            let phase = 0.48 * i as f64 + 0.6 * j as f64 + 0.64 * k as f64;
-            rounded((std::f64::consts::FRAC_PI_4 * phase + 0.3).sin())
-        });
-        let table = [
-            (int8(1, 1), 1e-2, 3e-1),
-            (int8(1, 2), 4e-3, 1e-2),
-            (int8(2, 2), 4e-5, 1.2e-3),
-            (int8(2, 3), 5e-7, 5e-6),
-            (int8(3, 3), 5e-7, 5e-6),
-        ];
-        for (arithmetic, on_noise, on_wave) in table {
-            for variant in VARIANTS {
-                for (what, field, bound) in [("noise", &noise, on_noise), ("wave", &wave, on_wave)]
-                {
-                    let error = laplacian_error(&backend, arithmetic, variant, field);
-                    println!("{arithmetic} {variant} {what} {shape:?}: {error:.2e} of {bound:.1e}");
-                    assert!(error < bound, "{arithmetic} {variant} {what} {shape:?}: {error:e}");
-                }
-            }
-        }
-    }
+    let shapes = [[33, 37, 83], [70, 9, 130]];
+    errors_are_those_asked_for(&card(), &shapes, &VARIANTS);
+    errors_are_those_asked_for(&card(), &[[131, 1, 77]], &["ozaki_plain"]);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn every_count_of_digits_errs_as_predicted_on_a_card() {
+    every_count_of_digits_errs_as_predicted(&card(), &[[33, 37, 83], [131, 1, 77]]);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn cells_take_the_fewest_digits_on_a_card() {
+    cells_take_the_fewest_digits_that_reach_their_bits(&card(), &[[70, 41, 130], [131, 1, 77]]);
 }
 
 /// Nine bits a limb on either side, and the sums of FP32.
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn errors_of_bf16_limbs_are_those_of_their_bits() {
-    let backend = CudaBackend::new(0).unwrap();
-    let noise = random(&mut ChaCha8Rng::seed_from_u64(5), [33, 37, 83], -1.0, 1.0);
+    let backend = card();
+    let [noise, _] = noise_and_wave([33, 37, 83]);
     for operator in 1..=3_u8 {
         for wavefield in 1..=3_u8 {
             let arithmetic = Arithmetic::Digits(Digits::new(DigitKind::Bf16, operator, wavefield));
@@ -146,62 +65,35 @@ fn errors_of_bf16_limbs_are_those_of_their_bits() {
     }
 }
 
-/// Largest difference to f64 over the largest value, `steps` steps with sources and receivers from random
-/// fields.
-fn disagreement(backend: &CudaBackend, problem: &WaveProblem, variant: &str, steps: usize) -> f64 {
-    let shape = problem.grid.shape;
-    let mut rng = ChaCha8Rng::seed_from_u64(7);
-    let mut oracle = Oracle::new(problem);
-    oracle.p = random(&mut rng, shape, -1.0, 1.0);
-    oracle.previous = random(&mut rng, shape, -1.0, 1.0);
-    oracle.speed = random(&mut rng, shape, 1500.0, FASTEST);
-    for face in Face::ALL {
-        if matches!(problem.boundaries.at(face), Boundary::Free) {
-            let last = if face.is_min() { 0 } else { shape[face.axis().index()] - 1 };
-            let axis = ndarray::Axis(face.axis().index());
-            oracle.p.index_axis_mut(axis, last).fill(0.0);
-            oracle.previous.index_axis_mut(axis, last).fill(0.0);
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn steps_agree_with_f64_beside_layers_and_walls() {
+    let backend = card();
+    for variant in VARIANTS {
+        for shape in [[33, 17, 65], [70, 50, 83], [24, 70, 150]] {
+            // Other radii on the smallest grid alone.
+            let orders: &[usize] = if shape[0] == 33 { &[2, 4, 6, 8] } else { &[8] };
+            for &order in orders {
+                steps_agree_with_f64(&backend, variant, shape, order);
+            }
         }
     }
-    let (sources, receivers) = tables(&mut rng, shape, steps);
-    let mut plan =
-        plan(backend, problem, &PlanOptions::new(3, steps).variant(variant), &oracle.speed);
-    let whole = Region::whole(shape);
-    plan.upload(Field::Pressure, whole, oracle.p.view().into()).unwrap();
-    plan.upload(Field::PressurePrevious, whole, oracle.previous.view().into()).unwrap();
-    plan.set_sources(&sources).unwrap();
-    plan.set_receivers(&receivers).unwrap();
-    for n in 0..steps {
-        oracle.step(n, &sources, &receivers);
+    // What only the plain kernel does.
+    for order in [10, 12, 14, 16] {
+        steps_agree_with_f64(&backend, "ozaki_plain", [35, 36, 75], order);
     }
-    plan.advance(u32::try_from(steps).unwrap()).unwrap();
-    let largest = oracle.p.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
-    let got = download(plan.as_mut(), Field::Pressure, shape);
-    got.iter().zip(&oracle.p).fold(0.0, |m: f64, (a, b)| {
-        let error = (a - b).abs() / largest;
-        if error > m || error.is_nan() { error } else { m }
-    })
+    for order in (2..=16).step_by(2) {
+        steps_agree_with_f64(&backend, "ozaki_plain", [131, 1, 77], order);
+    }
 }
 
 #[test]
 #[ignore = "needs an NVIDIA device"]
-fn steps_agree_with_f64_beside_layers_and_walls() {
-    let backend = CudaBackend::new(0).unwrap();
-    for variant in VARIANTS {
-        for shape in [[33, 17, 65], [70, 50, 83], [24, 70, 150]] {
-            for kind in [Boundary::Zero, Boundary::Rigid, cpml(5), minimod(5)] {
-                let mut boundaries = Boundaries::uniform(kind);
-                boundaries.set(Face::ZMin, Boundary::Free);
-                // Other radii on the smallest grid alone.
-                let orders: &[usize] = if shape[0] == 33 { &[2, 4, 6, 8] } else { &[8] };
-                for &order in orders {
-                    let problem = by_digits(shape, order, boundaries);
-                    let found = disagreement(&backend, &problem, variant, 7);
-                    assert!(found <= 7e-6, "{variant} {shape:?} {kind:?} {order}: {found:e}");
-                }
-            }
-        }
-    }
+fn variants_give_the_same_bits_on_a_card() {
+    // Several cells, thin bricks at the end of each axis between the layers.
+    variants_give_the_same_bits(&card(), [79, 47, 150], 8);
+    variants_give_the_same_bits(&card(), [40, 41, 77], 4);
+    what_is_not_built_takes_the_plain_kernel(&card());
 }
 
 /// Exponents that are carried from step to step know nothing of an upload or a source that is a million
@@ -209,7 +101,7 @@ fn steps_agree_with_f64_beside_layers_and_walls() {
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn carried_exponents_follow_uploads_sources_and_restored_states() {
-    let backend = CudaBackend::new(0).unwrap();
+    let backend = card();
     let shape = [70, 45, 100];
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let speed = random(&mut rng, shape, 1500.0, FASTEST);
@@ -263,7 +155,7 @@ fn carried_exponents_follow_uploads_sources_and_restored_states() {
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn a_value_that_is_not_finite_is_found() {
-    let backend = CudaBackend::new(0).unwrap();
+    let backend = card();
     let shape = [40, 40, 40];
     let problem = by_digits(shape, 8, Boundaries::uniform(Boundary::Zero));
     let speed = Array3::from_elem((40, 40, 40), 2000.0);
@@ -336,7 +228,7 @@ fn nothing_but_the_digits_decides_about_bits() {
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn a_plan_by_digits_takes_the_memory_of_its_footprint() {
-    let backend = CudaBackend::new(0).unwrap();
+    let backend = card();
     for kind in [Boundary::Zero, cpml(20)] {
         let problem = by_digits([300, 310, 320], 8, Boundaries::uniform(kind));
         for variant in VARIANTS {

@@ -5,11 +5,10 @@
 mod cases;
 mod host;
 mod oracle;
+#[path = "host/probe.rs"]
+mod probe;
 #[path = "cases/stored.rs"]
 mod stored;
-
-use std::process::Command;
-use std::sync::OnceLock;
 
 use stored::{
     bad_values_are_found_or_refused, layered_traces, layers_and_walls_agree_with_f64,
@@ -20,28 +19,9 @@ use temblor_backend::{Backend, PlanOptions};
 use temblor_cuda::CudaBackend;
 use temblor_physics::WavefieldStorage;
 
-/// Runs a part of `probe_stand_in` in a process of its own, where the stand-in is the driver; backwards:
-/// from the last thread and block to the first.
+/// Runs a part of `probe_stand_in` behind the stand-in.
 fn on_cpu(part: &str, backwards: bool) {
-    static DRIVER: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let folder = DRIVER.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let library = folder.path().join("libcuda.so.1");
-        host::compile("driver.cpp", &["-shared", "-fPIC"], &library);
-        std::fs::copy(&library, folder.path().join("libcuda.so")).expect("a copy");
-        folder
-    });
-    let output = Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "probe_stand_in", "--ignored", "--nocapture"])
-        .env("LD_LIBRARY_PATH", folder.path())
-        .env("PART", part)
-        .envs(backwards.then_some(("STANDIN_BACKWARDS", "1")))
-        .output()
-        .expect("this test starts");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{text}{said}");
-    assert!(text.contains(&format!("{part} as it should be")), "{text}");
+    probe::on_cpu("driver.cpp", part, backwards);
 }
 
 #[test]
