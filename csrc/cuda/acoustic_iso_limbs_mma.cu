@@ -11,7 +11,7 @@
 // memory.
 // sm_80 and later. 16 B per point at best; 27 A W products.
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#include "acoustic_iso.cuh"
+#include "limbs.cuh"
 #include "machine.cuh"
 
 namespace {
@@ -19,22 +19,6 @@ namespace {
 using namespace temblor;
 
 constexpr int TY = 32, TZ = 32, REACH = 4;
-
-// The nearest BF16, ties to even; NaN stays NaN.
-__device__ __forceinline__ uint32_t limb_of(float x) {
-  const uint32_t bits = __float_as_uint(x);
-  return x != x ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-}
-__device__ __forceinline__ float value_of(uint32_t limb) { return __uint_as_float(limb << 16); }
-
-template <int W>
-__device__ __forceinline__ void limbs_of(float x, uint32_t (&limb)[W]) {
-#pragma unroll
-  for (int b = 0; b < W; ++b) {
-    limb[b] = limb_of(x);
-    x = sub(x, value_of(limb[b]));
-  }
-}
 
 // Limbs of two neighbours in a word each.
 template <int W>

@@ -242,6 +242,19 @@ typedef struct {
   int32_t taps[3][15];
 } TemblorLimbs;
 
+/* A Laplacian by any number of BF16 limbs of any operator, by the plain kernel. */
+typedef struct {
+  /* Limbs of a value of the wavefield, 1 to 3. */
+  int32_t digits;
+  /* Nodes beyond the box that taps reach. */
+  int32_t radius;
+  /* Diagonals of products that are kept. */
+  int32_t kept;
+  /* Bits of the limbs of the weights over the spacing squared along (x, y, z): of each limb, zero where there
+     is none, the centre and the weights at distance 1 to 8. */
+  int32_t taps[3][27];
+} TemblorLimbsPlain;
+
 /* Wavefields in reduced storage: node 0 of each array. Exponents: one byte per 32 nodes along z, at the
    element of its first node over 32. */
 typedef struct {

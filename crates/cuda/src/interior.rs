@@ -89,7 +89,7 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
         "tma" => vec![shape(tma(radius))],
         "wide" => wide::names(radius).into(),
         other => match limbs::digits(other, problem.arithmetic) {
-            Some(digits) => vec![limbs::name(digits)],
+            Some(digits) => vec![limbs::name(other, digits)],
             None if ozaki::is_variant(other) => ozaki::names(other, problem),
             None => vec![any_order(other, problem)],
         },
@@ -131,7 +131,7 @@ impl Interior {
             "tma" | "fused2" => Single::Tma(mapped(tma(radius))?),
             "wide" => Single::Wide(Wide::new(kernels, layout, radius, units, choices)?),
             other => match limbs::digits(other, problem.arithmetic) {
-                Some(digits) => Single::Limbs(Limbs::new(problem, layout, digits)),
+                Some(digits) => Single::Limbs(Limbs::new(other, problem, layout, digits)),
                 None if ozaki::is_variant(other) => {
                     Single::Ozaki(Ozaki::new(other, problem, kernels, stream, layout, choices)?)
                 }

@@ -1,75 +1,81 @@
-//! The interior by BF16 limbs (`acoustic_iso_limbs_*`): an oracle for engines that multiply BF16.
+//! The interior by BF16 limbs (`acoustic_iso_limbs_*`), on tensor cores or by plain loops: an oracle for
+//! engines that multiply BF16.
 
 use cudarc::driver::CudaStream;
 use temblor_backend::Result;
 use temblor_physics::{Arithmetic, Axis, DigitKind, Digits, WaveProblem};
 
-use crate::arguments::{TemblorLimbs, TemblorStep};
+use crate::arguments::{TemblorLimbs, TemblorLimbsPlain, TemblorStep};
 use crate::layers::single;
 use crate::layout::Layout;
 use crate::module::{Kernels, StepFields, int};
+use crate::ozaki::plain::VARIANT as PLAIN;
 
-/// Rows and columns of a block's tile, as in the kernel.
+/// Rows and columns of a block's tile, as in the kernel on tensor cores.
 const TILE: [usize; 2] = [32, 32];
 
-/// Nodes that taps reach at most, as in the kernel.
-const REACH: usize = 4;
+/// Nodes that taps reach at most on tensor cores, and in the plain kernel.
+const REACH: [usize; 2] = [4, 8];
+
+/// The variant on tensor cores.
+pub(crate) const TENSOR: &str = "ozaki_mma";
 
 /// The limbs of a variant, if it is one by limbs.
 pub(crate) fn digits(variant: &str, arithmetic: Arithmetic) -> Option<Digits> {
     match arithmetic {
-        Arithmetic::Digits(digits) if digits.kind == DigitKind::Bf16 && variant == "ozaki_mma" => {
+        Arithmetic::Digits(digits)
+            if digits.kind == DigitKind::Bf16 && [TENSOR, PLAIN].contains(&variant) =>
+        {
             Some(digits)
         }
         _ => None,
     }
 }
 
-/// Why the kernels cannot do a problem, if so.
-pub(crate) fn refusal(problem: &WaveProblem) -> Option<String> {
-    let radius = problem.operator.radius();
-    if !problem.grid.active(Axis::Y) {
-        return Some("BF16 digits in 2-D: their kernels step a 3-D grid; take int8 digits".into());
-    }
-    (radius > REACH).then(|| {
-        format!("BF16 digits of an operator of radius {radius}: 1 to {REACH} can be had; take int8")
-    })
+/// Whether the kernel on tensor cores can do a problem.
+pub(crate) fn is_tuned(problem: &WaveProblem) -> bool {
+    problem.grid.active(Axis::Y) && problem.operator.radius() <= REACH[0]
 }
 
 /// Entry point.
-pub(crate) fn name(digits: Digits) -> String {
-    format!("acoustic_iso_limbs_{}x{}", digits.operator, digits.wavefield)
+pub(crate) fn name(variant: &str, digits: Digits) -> String {
+    if variant == PLAIN {
+        "acoustic_iso_limbs_plain".into()
+    } else {
+        format!("acoustic_iso_limbs_{}x{}", digits.operator, digits.wavefield)
+    }
 }
 
 /// The interior by limbs.
 #[derive(Debug)]
-pub(crate) struct Limbs {
-    name: String,
-    blocks: usize,
-    arguments: TemblorLimbs,
+pub(crate) enum Limbs {
+    /// On tensor cores: entry point, blocks, arguments.
+    Tensor(String, usize, Box<TemblorLimbs>),
+    /// By plain loops.
+    Plain(Box<TemblorLimbsPlain>),
 }
 
 impl Limbs {
-    /// Prepares the kernel for the interior of `layout`.
-    pub(crate) fn new(problem: &WaveProblem, layout: &Layout, digits: Digits) -> Self {
-        let [rows, columns] = [1, 2].map(|a| layout.interior.extent(a).div_ceil(TILE[a - 1]));
-        let mut arguments = TemblorLimbs {
-            tiles_z: int(columns),
-            radius: int(problem.operator.radius()),
-            kept: i32::from(digits.operator + digits.wavefield - 1 - digits.trim),
-            ..Default::default()
-        };
-        let weights = problem.operator.second_derivative();
-        for (taps, spacing) in arguments.taps.iter_mut().zip(problem.grid.spacing) {
-            let scaled: Vec<f64> = weights.iter().map(|w| w / (spacing * spacing)).collect();
-            let limbs = limbs_of(&scaled, usize::from(digits.operator));
-            for (a, limb) in limbs.iter().enumerate() {
-                for (tap, &bits) in taps[(REACH + 1) * a..].iter_mut().zip(limb) {
-                    *tap = i32::from(bits);
-                }
-            }
+    /// Prepares a variant's kernel for the interior of `layout`.
+    pub(crate) fn new(
+        variant: &str,
+        problem: &WaveProblem,
+        layout: &Layout,
+        digits: Digits,
+    ) -> Self {
+        let radius = int(problem.operator.radius());
+        let kept = i32::from(digits.operator + digits.wavefield - 1 - digits.trim);
+        if variant == PLAIN {
+            let mut taps = [[0; 27]; 3];
+            fill(problem, digits, &mut taps, REACH[1]);
+            let digits = digits.wavefield.into();
+            return Self::Plain(Box::new(TemblorLimbsPlain { digits, radius, kept, taps }));
         }
-        Self { name: name(digits), blocks: rows * columns, arguments }
+        let [rows, columns] = [1, 2].map(|a| layout.interior.extent(a).div_ceil(TILE[a - 1]));
+        let mut taps = [[0; 15]; 3];
+        fill(problem, digits, &mut taps, REACH[0]);
+        let arguments = TemblorLimbs { tiles_z: int(columns), radius, kept, taps };
+        Self::Tensor(name(variant, digits), rows * columns, Box::new(arguments))
     }
 
     /// Queues one step in the box of `step`.
@@ -80,7 +86,31 @@ impl Limbs {
         step: &TemblorStep,
         fields: &StepFields,
     ) -> Result<()> {
-        kernels.limbs(stream, &self.name, self.blocks, step, &self.arguments, fields)
+        match self {
+            Self::Tensor(name, blocks, limbs) => {
+                kernels.limbs(stream, name, *blocks, step, limbs, fields)
+            }
+            Self::Plain(limbs) => kernels.limbs_plain(stream, step, limbs, fields),
+        }
+    }
+}
+
+/// Limbs of the weights over the spacing squared along each axis, those of a limb up to distance `reach`.
+fn fill<const N: usize>(
+    problem: &WaveProblem,
+    digits: Digits,
+    taps: &mut [[i32; N]; 3],
+    reach: usize,
+) {
+    let weights = problem.operator.second_derivative();
+    for (taps, spacing) in taps.iter_mut().zip(problem.grid.spacing) {
+        let scaled: Vec<f64> = weights.iter().map(|w| w / (spacing * spacing)).collect();
+        let limbs = limbs_of(&scaled, usize::from(digits.operator));
+        for (a, limb) in limbs.iter().enumerate() {
+            for (tap, &bits) in taps[(reach + 1) * a..].iter_mut().zip(limb) {
+                *tap = i32::from(bits);
+            }
+        }
     }
 }
 
@@ -141,13 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn what_no_kernel_does_is_refused_with_what_one_does() {
-        let refused = |shape: [usize; 3], order: usize| {
-            let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
-            refusal(&WaveProblem::builder(grid, 1e-3).order(order).build().unwrap())
+    fn the_plain_kernel_gets_the_taps_of_the_other_and_more() {
+        let problem = |shape: [usize; 3], order: usize| {
+            let grid = Grid::new(shape, [10.0, 11.0, 12.0], [0.0; 3]).unwrap();
+            WaveProblem::builder(grid, 1e-3).order(order).build().unwrap()
         };
-        assert_eq!(refused([20; 3], 8), None);
-        assert!(refused([20; 3], 12).unwrap().contains("1 to 4"));
-        assert!(refused([20, 1, 20], 8).unwrap().contains("int8"));
+        let digits = Digits::new(DigitKind::Bf16, 2, 3);
+        let (mut few, mut many) = ([[0; 15]; 3], [[0; 27]; 3]);
+        fill(&problem([20; 3], 8), digits, &mut few, REACH[0]);
+        fill(&problem([20; 3], 8), digits, &mut many, REACH[1]);
+        for axis in 0..3 {
+            for a in 0..3 {
+                assert_eq!(few[axis][5 * a..][..5], many[axis][9 * a..][..5]);
+                assert_eq!(many[axis][9 * a + 5..][..4], [0; 4]);
+            }
+        }
+        assert!(is_tuned(&problem([20; 3], 8)) && !is_tuned(&problem([20; 3], 10)));
+        assert!(!is_tuned(&problem([20, 1, 20], 8)));
     }
 }

@@ -121,14 +121,14 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
     }
     let flops = flops(problem);
     if digits.kind == DigitKind::Bf16 {
-        if let Some(what) = limbs::refusal(problem) {
-            return Err(refuse(what));
+        let mut variants = Vec::new();
+        if limits.capability >= 80 && limbs::is_tuned(problem) {
+            let about = "products of BF16 limbs on tensor cores, an oracle";
+            variants.push(Variant::new(limbs::TENSOR, about, 16.0, flops, 1));
         }
-        if limits.capability < 80 {
-            return Err(refuse("BF16 digits on a device before sm_80".into()));
-        }
-        let about = "products of BF16 limbs on tensor cores, an oracle";
-        return Ok(vec![Variant::new("ozaki_mma", about, 16.0, flops, 1)]);
+        let about = "products of BF16 limbs by plain loops, any counts, operator and shape";
+        variants.push(Variant::new(ozaki::plain::VARIANT, about, 16.0, flops, 1));
+        return Ok(variants);
     }
     QuantisedOperator::new(&problem.operator, digits.operator)?;
     let fits =

@@ -11,9 +11,9 @@ mod oracle;
 mod probe;
 
 use claims::{
-    cells_take_the_fewest_digits_that_reach_their_bits, errors_are_those_asked_for,
-    every_count_of_digits_errs_as_predicted, steps_agree_with_f64, variants_give_the_same_bits,
-    what_is_not_built_takes_the_plain_kernel,
+    bf16_limbs_err_by_their_bits, cells_take_the_fewest_digits_that_reach_their_bits,
+    errors_are_those_asked_for, every_count_of_digits_errs_as_predicted, steps_agree_with_f64,
+    variants_give_the_same_bits, what_is_not_built_takes_the_plain_kernel,
 };
 use temblor_cuda::CudaBackend;
 
@@ -47,6 +47,8 @@ fn probe_stand_in() {
             every_count_of_digits_errs_as_predicted(&backend, &[[13, 17, 37], [43, 1, 75]]);
             errors_are_those_asked_for(&backend, &[[43, 1, 75]], &["ozaki_plain"]);
             cells_take_the_fewest_digits_that_reach_their_bits(&backend, &[[9, 11, 70]]);
+            bf16_limbs_err_by_their_bits(&backend, "ozaki_plain", [9, 11, 20]);
+            bf16_limbs_err_by_their_bits(&backend, "ozaki_plain", [31, 1, 40]);
             what_is_not_built_takes_the_plain_kernel(&backend);
         }
         "steps" => {

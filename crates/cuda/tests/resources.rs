@@ -56,6 +56,7 @@ const TUNED: &[(&str, u32)] = &[
     ("acoustic_iso_ozaki_dp4a_2x3_y32z64", 128),
     // Not tuned, but its sums must stay in registers too.
     ("acoustic_iso_ozaki_plain", 64),
+    ("acoustic_iso_limbs_plain", 64),
 ];
 
 /// Tuned kernels that keep up to so many bytes of a thread in local memory, where forms that do not were

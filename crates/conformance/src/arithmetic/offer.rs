@@ -105,7 +105,12 @@ pub const OFFERS: &[Offers] = &[
         "tensor cores multiply bytes and BF16; kernels are built for some counts of digits",
     ),
     of("cuda", "ozaki_dp4a", &[BUILT], "dp4a multiplies bytes; kernels are built for some counts"),
-    of("cuda", "ozaki_plain", &[Kind::Digits(DigitKind::Int8)], "plain loops over signed bytes"),
+    of(
+        "cuda",
+        "ozaki_plain",
+        &[Kind::Digits(DigitKind::Int8), Kind::Digits(DigitKind::Bf16)],
+        "plain loops, told all at run time",
+    ),
 ];
 
 /// Kinds that a variant has; single precision alone without a row.

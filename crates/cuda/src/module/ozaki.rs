@@ -4,10 +4,13 @@ use cudarc::driver::CudaStream;
 use temblor_backend::Result;
 
 use super::{Argument, Kernels, STRIDING_BLOCKS, StepFields, THREADS, int};
-use crate::arguments::{TemblorLimbs, TemblorOzaki, TemblorOzakiPlain, TemblorStep};
+use crate::arguments::{
+    TemblorLimbs, TemblorLimbsPlain, TemblorOzaki, TemblorOzakiPlain, TemblorStep,
+};
 use crate::ozaki::plain::{self, Plain};
 
 impl Argument for TemblorLimbs {}
+impl Argument for TemblorLimbsPlain {}
 impl Argument for TemblorOzaki {}
 impl Argument for TemblorOzakiPlain {}
 
@@ -82,6 +85,23 @@ impl Kernels {
         // SAFETY: signature of `acoustic_iso_limbs_*`; the plan owns the fields, whose p- is the
         // result's place.
         unsafe { self.launch(stream, name, grid, [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// One step in the box of `step` by BF16 limbs in plain loops.
+    pub(crate) fn limbs_plain(
+        &self,
+        stream: &CudaStream,
+        step: &TemblorStep,
+        limbs: &TemblorLimbsPlain,
+        fields: &StepFields,
+    ) -> Result<()> {
+        let arguments: [&dyn Argument; 5] =
+            [step, limbs, &fields.current, &fields.next, &fields.speed];
+        let [x, y, z] = std::array::from_fn(|a| super::extent(step, a));
+        let grid = [z.div_ceil(32), y.div_ceil(8), x.min(65535)];
+        // SAFETY: signature of `acoustic_iso_limbs_plain`; the plan owns the fields, whose p- is the
+        // result's place and whose halo is as wide as the operator reaches.
+        unsafe { self.launch(stream, "acoustic_iso_limbs_plain", grid, [32, 8, 1], 0, &arguments) }
     }
 
     /// Largest values of p in `count` bricks: those of the list at address `list`, or the first ones if

@@ -1,8 +1,10 @@
-// The stand-in for the driver with the kernels by INT8 digits and what their plans need besides,
+// The stand-in for the driver with the kernels by digits and what their plans need besides,
 // before `sm_90`, whose layers' kernels cannot be compiled for a CPU. Layers of order 8 in 3-D have
-// kernels of their own, which are not played.
+// kernels of their own, which are not played; nor are
+// limbs on tensor cores.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "acoustic_iso_layers.cu"
+#include "acoustic_iso_limbs_plain.cu"
 #include "acoustic_iso_ozaki_dp4a.cu"
 #include "acoustic_iso_ozaki_mma.cu"
 #include "acoustic_iso_ozaki_peaks.cu"
@@ -21,7 +23,7 @@ const Table all = {
     LAYERS_OF_RADIUS(5), LAYERS_OF_RADIUS(6), LAYERS_OF_RADIUS(7), LAYERS_OF_RADIUS(8),
     KERNEL(acoustic_iso_plain_r2), KERNEL(acoustic_iso_plain_r3), KERNEL(acoustic_iso_plain_r4),
     KERNELS_OF_DIGITS(1x1), KERNELS_OF_DIGITS(1x2), KERNELS_OF_DIGITS(2x2), KERNELS_OF_DIGITS(2x3),
-    KERNELS_OF_DIGITS(2x3_t1), KERNELS_OF_DIGITS(3x3), KERNEL(acoustic_iso_ozaki_plain),
+    KERNELS_OF_DIGITS(2x3_t1), KERNELS_OF_DIGITS(3x3), KERNEL(acoustic_iso_ozaki_plain), KERNEL(acoustic_iso_limbs_plain),
     KERNEL(acoustic_iso_peaks), KERNEL(record), KERNEL(inject), KERNEL(images),
     KERNEL(pack), KERNEL(unpack), KERNEL(health), KERNEL(largest_of)};
 
