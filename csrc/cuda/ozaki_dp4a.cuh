@@ -1,10 +1,10 @@
 // Laplacians by digits, four products of bytes at a time (dp4a): the engine that makes sums of
-// words (ozaki.cuh).
+// words (ozaki_words.cuh).
 // A thread owns four nodes along z of four planes, a warp 16 (z) x 8 (y) of them, a brick. A word
 // of four neighbours serves four outputs, by taps shifted a byte each.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
-#include "ozaki.cuh"
+#include "ozaki_words.cuh"
 
 namespace temblor {
 namespace ozaki {

@@ -1,4 +1,4 @@
-// Laplacians by digits on tensor cores: the engine that makes sums of words (ozaki.cuh).
+// Laplacians by digits on tensor cores: the engine that makes sums of words (ozaki_words.cuh).
 // A warp owns 16 (z) x 8 (y) nodes of four planes, a brick. Along z: operator (16 x 32) times data
 // (32 z x 8 y); along y: data (16 z x 16 y) times operator (16 x 8); both leave a thread (g, t) the
 // nodes z = 2g, 2g + 1 and y = 2t, 2t + 1. Along x the same nodes by dp4a on words of four planes:
@@ -8,7 +8,7 @@
 // thread's words lie side by side.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
-#include "ozaki.cuh"
+#include "ozaki_words.cuh"
 
 namespace temblor {
 namespace ozaki {
