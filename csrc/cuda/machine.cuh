@@ -23,9 +23,19 @@ __device__ __forceinline__ unsigned char* dynamic_shared() {
   return temblor_shared;
 }
 
+// Has the compiler keep an address of global memory in registers instead of computing it anew.
+template <class T>
+__device__ __forceinline__ void keep(T*& address) {
+  asm volatile("" : "+l"(address));
+  __builtin_assume(__isGlobal(address));
+}
+
+__device__ __forceinline__ void keep(unsigned& value) { asm volatile("" : "+r"(value)); }
+
 // Asks for BYTES into shared memory; the last of them become zero if fewer are read. (sm_80)
 template <int BYTES>
 __device__ __forceinline__ void copy_async(void* to, const void* from, int bytes = BYTES) {
+#if TEMBLOR_SM80
   const uint32_t at = uint32_t(__cvta_generic_to_shared(to));
   if (BYTES == 16)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes)
@@ -34,6 +44,9 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, int bytes
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(BYTES),
                  "r"(bytes)
                  : "memory");
+#else
+  __trap();
+#endif
 }
 // Asks L2 for the line of an address.
 __device__ __forceinline__ void prefetch_l2(const void* p) {
@@ -42,12 +55,16 @@ __device__ __forceinline__ void prefetch_l2(const void* p) {
 
 // What was asked for since the last commit is a group.
 __device__ __forceinline__ void copy_async_commit() {
+#if TEMBLOR_SM80
   asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
 }
 // Waits until all but the newest LEFT groups of this thread have come.
 template <int LEFT>
 __device__ __forceinline__ void copy_async_wait() {
+#if TEMBLOR_SM80
   asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
+#endif
 }
 
 // c += a b of signed bytes, 16 x 32 times 32 x 8. (sm_80)

@@ -2,8 +2,8 @@
 // share.
 // p+ = 2p - p- + dt^2 c^2 L p. A value of a block becomes the integer q = rn(x 2^(8W - 1 - E)) and
 // q its W signed bytes, the operator A of them; products are summed in 32-bit integers per diagonal
-// a + b and put together in FP32. Engines of words pack the digits
-// (ozaki_words.cuh).
+// a + b and put together in FP32. Engines differ in how they lay out the digits (ozaki_words.cuh,
+// ozaki_mma.cuh), not in what they sum: their bits are the same.
 //
 // E is that of a cell of 64 planes, 32 rows and 64 columns, in which the block lies: a block
 // marches 16, 32 or 64 planes of a tile that divides a cell, so tiles do not change bits. Uniform

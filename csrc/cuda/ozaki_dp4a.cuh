@@ -21,6 +21,12 @@ struct Four {
   using Shared = Words<N, TY, TZ, dp4a_pitch_x(TZ), dp4a_pitch_y(TZ), dp4a_pitch_z(TZ)>;
   static constexpr int A = N::A, W = N::W, D = N::D;
 
+  static __device__ __forceinline__ void step(const TemblorStep& s, const TemblorOzaki& o,
+                                              const float* p, float* next, const float* v,
+                                              const uint32_t* peaks, uint32_t* peaks_next) {
+    march_words<Four>(s, o, p, next, v, peaks, peaks_next);
+  }
+
   // First node, and the taps along y, which depend on the row.
   int y, z, brick_y, brick_z;
   int along_y[A][3];

@@ -11,5 +11,5 @@
            const float* p, float* next, const float* v, const uint32_t* peaks,                    \
            uint32_t* peaks_next) {                                                                \
     using namespace temblor::ozaki;                                                               \
-    step_tile<ENGINE<Digits<A, W, D>, TY, TZ>>(s, o, p, next, v, peaks, peaks_next);              \
+    ENGINE<Digits<A, W, D>, TY, TZ>::step(s, o, p, next, v, peaks, peaks_next);                   \
   }

@@ -1,5 +1,5 @@
-// Laplacians by digits, four neighbours to a word along every axis: the march that engines of
-// words share.
+// Laplacians by digits, four neighbours to a word along every axis: the march of the engine that
+// multiplies four at a time (ozaki.cuh).
 // A block takes a tile TY x TZ and marches along x by four planes (a quad). Each round cuts a quad
 // into digits and packs them, into shared memory:
 //   xw[3 quads][digit][row][z]: the nodes of the tile;   yw[plane][digit][row / 4, one beyond
@@ -214,11 +214,11 @@ __device__ __forceinline__ void ask_ahead(const TemblorStep& s, const TemblorOza
 // The march of a block. An engine takes words to sums: it makes the sums along y and z of a quad
 // wait, and gives a quad out when its neighbours along x are there.
 template <class Engine>
-__device__ __forceinline__ void step_tile(const TemblorStep& s, const TemblorOzaki& o,
-                                          const float* __restrict__ p, float* next,
-                                          const float* __restrict__ v,
-                                          const uint32_t* __restrict__ peaks,
-                                          uint32_t* __restrict__ peaks_next) {
+__device__ __forceinline__ void march_words(const TemblorStep& s, const TemblorOzaki& o,
+                                            const float* __restrict__ p, float* next,
+                                            const float* __restrict__ v,
+                                            const uint32_t* __restrict__ peaks,
+                                            uint32_t* __restrict__ peaks_next) {
   using S = typename Engine::Shared;
   using N = typename Engine::Numbers;
   const S words = {reinterpret_cast<uint32_t*>(dynamic_shared())};

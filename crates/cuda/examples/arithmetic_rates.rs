@@ -116,16 +116,13 @@ fn main() -> Result<()> {
     let mut subjects: Vec<Subject> = vec![
         (Arithmetic::F32, "wide", vec![]),
         (Arithmetic::F32, "tma", vec![]),
-        tile(full, "ozaki_mma", 16064, 64),
+        (full, "ozaki_mma", vec![]),
         tile(full, "ozaki_dp4a", 16064, 64),
     ];
     for size in [8064, 16032, 32032, 32064] {
-        subjects.push(tile(full, "ozaki_mma", size, 64));
-    }
-    for size in [8064, 16032, 32032, 32064] {
         subjects.push(tile(full, "ozaki_dp4a", size, 64));
     }
-    subjects.push(tile(full, "ozaki_mma", 16064, 32));
+    subjects.push((full, "ozaki_mma", vec![("planes", 32)]));
     for arithmetic in [trimmed, int8("int8-2x2")?, int8("int8-1x1")?, int8("int8-3x3")?] {
         subjects.push((arithmetic, "ozaki_mma", vec![]));
     }

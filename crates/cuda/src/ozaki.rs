@@ -37,13 +37,10 @@ pub(crate) const PLANES: [u32; 3] = [16, 32, 64];
 /// Digits of the operator and of the wavefield and diagonals dropped that kernels are built for.
 const BUILT: [[u8; 3]; 6] = [[1, 1, 0], [1, 2, 0], [2, 2, 0], [2, 3, 0], [2, 3, 1], [3, 3, 0]];
 
-/// Rows and columns of the tiles of (2, 3) digits on `sm_90`, the default first; others have that one.
-const TILES: [[usize; 2]; 5] = [[16, 64], [8, 64], [16, 32], [32, 32], [32, 64]];
-
 /// How tuned kernels make sums of products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
-    /// Tensor cores along y and z, four products at a time along x.
+    /// Tensor cores.
     Tensor,
     /// Four products at a time.
     Four,
@@ -66,25 +63,37 @@ impl Engine {
         }
     }
 
-    /// Words from row to row of the words along x, y and z; `*_pitch_*` of the kernels.
-    const fn pitches(self, columns: usize) -> [usize; 3] {
+    /// Rows and columns of the tiles of (2, 3) digits on `sm_90`, the default first; other counts have
+    /// that one.
+    const fn tiles(self) -> &'static [[usize; 2]] {
         match self {
-            Self::Tensor => [columns + 4, columns + 8, (columns / 4 + 11) / 16 * 16 + 8],
-            Self::Four => [columns + 16, columns, (columns / 4 + 5) / 8 * 8 + 4],
+            Self::Tensor => &[[16, 32]],
+            Self::Four => &[[16, 64], [8, 64], [16, 32], [32, 32], [32, 64]],
         }
     }
 
-    /// Dynamic shared memory of a tile, bytes; `Words::BYTES` of the kernels.
-    const fn shared(self, [rows, columns]: [usize; 2], wavefield: usize) -> usize {
-        let [x, y, z] = self.pitches(columns);
-        let words = 3 * rows * x + 4 * (rows / 4 + 2) * y + 4 * rows * z;
-        4 * (wavefield * words + 32)
+    /// Dynamic shared memory of a tile for digits of the wavefield and diagonals that are kept, bytes;
+    /// `BYTES` of `Tensor` and of `Words` in the kernels.
+    const fn shared(self, [rows, columns]: [usize; 2], wavefield: usize, kept: usize) -> usize {
+        match self {
+            Self::Tensor => {
+                // Four quads of the tile, three of what is beside it, a brick of sums per warp, the
+                // operator along z.
+                let (quad, beside) = (16 * rows * columns, 128 * (rows + columns));
+                4 * quad + 3 * beside + 16 * rows * columns + 3 * 512 * kept + 128
+            }
+            Self::Four => {
+                let [x, y, z] = [columns + 16, columns, (columns / 4 + 5) / 8 * 8 + 4];
+                let words = 3 * rows * x + 4 * (rows / 4 + 2) * y + 4 * rows * z;
+                4 * (wavefield * words + 32)
+            }
+        }
     }
 }
 
 /// Most dynamic shared memory that a default tile takes, bytes.
 pub(crate) const fn most_shared(engine: Engine) -> usize {
-    engine.shared(TILES[0], 3)
+    engine.shared(engine.tiles()[0], 3, 5)
 }
 
 /// A tile as a parameter's value.
@@ -93,9 +102,10 @@ const fn value([rows, columns]: [usize; 2]) -> usize {
 }
 
 /// Values of the parameter `tile`, the default first.
-pub(crate) fn tiles(arithmetic: Arithmetic) -> Vec<usize> {
+pub(crate) fn tiles(engine: Engine, arithmetic: Arithmetic) -> Vec<usize> {
     let all = matches!(arithmetic, Arithmetic::Digits(d) if [d.operator, d.wavefield, d.trim] == [2, 3, 0]);
-    TILES[..if all { TILES.len() } else { 1 }].iter().copied().map(value).collect()
+    let tiles = engine.tiles();
+    tiles[..if all { tiles.len() } else { 1 }].iter().copied().map(value).collect()
 }
 
 /// Whether a variant takes the Laplacian by digits of bytes.
@@ -116,8 +126,9 @@ pub(crate) fn names(variant: &str, problem: &WaveProblem) -> Vec<String> {
     let Arithmetic::Digits(digits) = problem.arithmetic else { return Vec::new() };
     let mut names = vec!["acoustic_iso_peaks".to_owned()];
     match Engine::of(variant) {
-        Some(engine) => names
-            .extend(tiles(problem.arithmetic).into_iter().map(|tile| name(engine, digits, tile))),
+        Some(engine) => names.extend(
+            tiles(engine, problem.arithmetic).into_iter().map(|tile| name(engine, digits, tile)),
+        ),
         None => names.push(plain::KERNEL.to_owned()),
     }
     names
@@ -185,7 +196,7 @@ impl Ozaki {
         let mut arguments = operator_of(problem, digits)?;
         arguments.bricks = bricks.counts().map(int);
         let kernel = if let Some(engine) = Engine::of(variant) {
-            let tile = if choices.tile == 0 { value(TILES[0]) } else { choices.tile };
+            let tile = if choices.tile == 0 { value(engine.tiles()[0]) } else { choices.tile };
             let [rows, columns] = [tile / 1000, tile % 1000];
             let tiles = [part.extent(1).div_ceil(rows), part.extent(2).div_ceil(columns)];
             arguments.tiles_z = int(tiles[1]);
@@ -195,7 +206,11 @@ impl Ozaki {
                 kernel: name(engine, digits, tile),
                 blocks: tiles[0] * tiles[1] * part.extent(0).div_ceil(choices.planes),
                 threads: u32::try_from(rows * columns / 4).unwrap_or(u32::MAX),
-                shared: engine.shared([rows, columns], usize::from(digits.wavefield)),
+                shared: engine.shared(
+                    [rows, columns],
+                    usize::from(digits.wavefield),
+                    usize::from(digits.operator + digits.wavefield - 1 - digits.trim),
+                ),
             };
             kernels.allow_shared(&shape.kernel)?;
             Kernel::Tuned(shape)
@@ -357,12 +372,14 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_is_that_of_the_kernels_words() {
-        // Three quads along x of 16 rows of 68, four planes of 6 fours of rows of 72, of 16 rows of 24.
-        let words = 3 * (3 * 16 * 68 + 4 * 6 * 72 + 4 * 16 * 24);
-        assert_eq!(Engine::Tensor.shared([16, 64], 3), 4 * (words + 32));
+    fn shared_memory_is_that_of_the_kernels() {
+        // Words of values: four quads of four planes of 16 x 32, three of 8 rows and 8 columns beside
+        // them, 16 x 8 x 4 sums of four warps, three quads of words of each lane per diagonal.
+        let words = 4 * 4 * 16 * 32 + 3 * 4 * (8 * 32 + 8 * 16) + 4 * 512 + 3 * 4 * 32 * 4;
+        assert_eq!(Engine::Tensor.shared([16, 32], 3, 4), 4 * (words + 32));
+        // Three quads along x of 16 rows of 80, four planes of 6 fours of rows of 64, of 16 rows of 20.
         let words = 3 * 16 * 80 + 4 * 6 * 64 + 4 * 16 * 20;
-        assert_eq!(Engine::Four.shared([16, 64], 1), 4 * (words + 32));
+        assert_eq!(Engine::Four.shared([16, 64], 1, 1), 4 * (words + 32));
     }
 
     #[test]

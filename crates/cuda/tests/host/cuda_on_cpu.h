@@ -385,6 +385,9 @@ inline unsigned char* dynamic_shared() {
 }
 
 inline void prefetch_l2(const void*) {}
+template <class T>
+inline void keep(T*&) {}
+inline void keep(unsigned&) {}
 
 // Copies happen as late as they may: when their group is waited for.
 template <int BYTES>
