@@ -10,6 +10,7 @@ pub mod cfl;
 pub mod choice;
 pub mod composed;
 pub mod cpml;
+pub mod cpml_limit;
 pub mod dispersion;
 pub mod error;
 mod exchange;

@@ -9,7 +9,7 @@ use temblor_physics::resample::Resampler;
 use temblor_physics::wavelet::Wavelet;
 use temblor_physics::{
     Arithmetic, Boundaries, Boundary, Cpml, Face, Grid, Minimod, Operator, WaveProblem, cfl,
-    time_dispersion,
+    cpml_limit, time_dispersion,
 };
 
 use crate::error::{Error, Result};
@@ -186,8 +186,8 @@ impl Survey {
     /// Derives time step, layers and record from what was asked for.
     ///
     /// # Errors
-    /// [`Error::Invalid`] or [`Error::Physics`] for values that make no problem,
-    /// [`Error::Outside`] for points outside the model, [`Error::TooCoarse`] if the shortest
+    /// [`Error::Invalid`] or [`Error::Physics`] for values that make no problem, or a C-PML that would grow
+    /// ([`cpml_limit::check`]), [`Error::Outside`] for points outside the model, [`Error::TooCoarse`] if the shortest
     /// wavelength has fewer than two nodes.
     pub fn new(spec: SurveySpec, speed: SpeedRange, shots: Vec<Shot>) -> Result<Self> {
         check_shots(&shots)?;
@@ -209,6 +209,7 @@ impl Survey {
             .arithmetic(spec.arithmetic)
             .boundaries(boundaries)
             .build()?;
+        cpml_limit::check(&problem)?;
         let resampler = record(&spec, dt, band.max_hz)?;
         let survey = Self { spec, problem, padding, speed, band, largest_dt, resampler, shots };
         survey.check_points()?;
