@@ -3,7 +3,10 @@
 //! A value is then rounded up with a probability that is its distance from the code below, so that
 //! its expectation is itself. Rounding to nearest instead freezes what moves by less than half a code
 //! in a step, and its errors, alike from step to step, add up where independent ones average out. The
-//! noise is a hash of step, row and node: the same for any number of threads and after a restore. The
+//! noise is a hash of step, row and node: the same for any number of threads and after a restore. It is
+//! for codes that share an exponent alone. Where every value has its own the noise is a part of the
+//! value, and what rests grows: bf16 in a C-PML, whose static field nothing damps, is beyond 1e20 after 5 x 10^4
+//! steps and 5e-5 to nearest; fp16-scaled 2.7e-4 and growing after 10^5, 3.3e-5 to nearest. The
 //! hash is the finaliser of `MurmurHash3` (Appleby 2011, public domain).
 
 /// Bits that depend on all bits of a word.
@@ -44,17 +47,6 @@ impl Noise {
     #[inline(always)]
     pub(super) fn unit(self, node: usize) -> f32 {
         (self.bits(node) >> 8).cast_signed() as f32 * 2.0_f32.powi(-24) - 0.5
-    }
-
-    /// A value moved by up to half a unit of what is left after `dropped` bits of a single are
-    /// dropped; as it is where its size is below `least`.
-    #[inline(always)]
-    pub(super) fn moved(self, node: usize, value: f32, dropped: u32, least: f32) -> f32 {
-        let bits = value.to_bits();
-        let noise = self.bits(node) >> (32 - dropped);
-        let moved = bits.wrapping_add(noise).wrapping_sub(1 << (dropped - 1));
-        let keep = value.abs() < least || !value.is_finite();
-        f32::from_bits(if keep { bits } else { moved })
     }
 }
 

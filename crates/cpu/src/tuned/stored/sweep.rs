@@ -11,7 +11,8 @@
 //!
 //! In increment form `d = p^n - p^(n-1)` is kept. The step gives p^(n+1) from p and p - d, then
 //! `d+ = round(p^(n+1) - p)` and `p+ = round(p + d+)`: what is stored of p moves by what is stored of
-//! d, also in layers. d+, or without increments p+, is rounded stochastically; p+ = p + d+ to nearest.
+//! d, also in layers. d+, or without increments p+ of integers, is rounded stochastically; p+ = p + d+ and
+//! halves to nearest.
 //! Relative L2 of traces after 2,000 steps at 0.9 of the CFL limit, layered model, receivers near the
 //! source / across three layers / both in a rigid box (`cargo run -p temblor-cpu --example stored`):
 //!
@@ -38,7 +39,8 @@
 //! ```
 //!
 //! Stochastic rounding gains most where the wave has passed and is faint: to nearest, a field that
-//! changes by less than half a code stands still. A residual in d does not compensate, since d keeps it
+//! changes by less than half a code stands still. Halves gain little, and in a C-PML their noise grows (see
+//! `noise`): they are rounded to nearest. A residual in d does not compensate, since d keeps it
 //! in all later steps.
 
 #![allow(unsafe_code, reason = "launcher: threads read and write rows of shared arrays")]

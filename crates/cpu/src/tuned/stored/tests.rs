@@ -9,7 +9,9 @@ use rstest::rstest;
 use temblor_backend::{
     Backend, Error, Field, PlanOptions, Propagator, ReceiverTable, Region, SourceTable,
 };
-use temblor_physics::{Arithmetic, PointWeights, Storage, WaveProblem};
+use temblor_physics::{
+    Arithmetic, Boundaries, Boundary, Cpml, Grid, Operator, PointWeights, Storage, WaveProblem, cfl,
+};
 
 use super::codecs::Codec;
 use super::noise::Noise;
@@ -433,4 +435,34 @@ fn a_front_that_grows_by_thousands_runs_into_silence_without_loss() {
         }
         assert!(kept > 10, "{name}: {kept} rows ahead of the front");
     }
+}
+
+/// What a C-PML leaves at rest nothing damps: noise must not make it grow. 2 x 10^4 steps in 2-D.
+#[rstest]
+fn what_a_layer_leaves_does_not_grow(
+    #[values("int16", "int16-increment", "bf16", "bf16x2", "fp16", "fp16-scaled")] name: &str,
+) {
+    let shape = [30, 1, 32];
+    let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
+    let dt = 0.9 * cfl::largest_dt(&grid, &Operator::Direct { order: 8 }, SPEED);
+    let layer = Boundary::Cpml(Cpml { cells: 10, ..Cpml::for_wavelet(25.0, SPEED) });
+    let builder = WaveProblem::builder(grid, dt).boundaries(Boundaries::uniform(layer));
+    let problem = builder.arithmetic(arithmetic(name)).build().unwrap();
+    let options = PlanOptions::new(0, 0).speeds(0.5 * SPEED, SPEED);
+    let mut plan = CpuBackend::new().propagator(&problem, &options).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let whole = Region::whole(shape);
+    let speed = random(shape, &mut rng, 0.5, 1.0).mapv(|v| v * SPEED as f32);
+    plan.upload(Field::WaveSpeed, whole, speed.view().into()).unwrap();
+    let p = random(shape, &mut rng, -1.0, 1.0);
+    for field in [Field::Pressure, Field::PressurePrevious] {
+        plan.upload(field, whole, p.view().into()).unwrap();
+    }
+    let mut largest = [10_000, 10_000].map(|steps| {
+        plan.advance(steps).unwrap();
+        plan.health().unwrap().largest
+    });
+    // Those that vanish need no ratio.
+    largest[0] = largest[0].max(1e-30);
+    assert!(largest[1] <= 3.0 * largest[0], "{name}: {largest:?}");
 }

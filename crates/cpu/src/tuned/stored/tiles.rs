@@ -43,10 +43,6 @@ const ROUNDER: f32 = 12_582_912.0;
 /// The largest integer.
 const MOST: f32 = 32767.0;
 
-/// Smaller values are rounded to nearest: halves are denormal there, and zero has no neighbours.
-const LEAST_HALF: f32 = 1.0 / 16384.0;
-const LEAST_BF16: f32 = 1e-30;
-
 type Lanes = [f32; LANES];
 
 /// Exponent of a tile from the bits of its largest magnitude.
@@ -99,7 +95,7 @@ pub(super) trait Rows {
     /// # Safety
     /// The processor has what [`Halves`] of the codec names.
     unsafe fn encode(values: &[f32], codes: &mut [u16], exponents: &mut [i8]);
-    /// Rounds stochastically, codecs of 16 bits a value.
+    /// Rounds stochastically, codecs whose codes share an exponent; others round to nearest.
     ///
     /// # Safety
     /// The processor has what [`Halves`] of the codec names.
@@ -209,17 +205,6 @@ impl<H: Halves> Rows for Fp16<H> {
     }
 
     #[inline(always)]
-    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], _: &mut [i8], noise: Noise) {
-        let parts = values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut().0);
-        for (part, (values, codes)) in parts.enumerate() {
-            let noise = noise.from(part * LANES);
-            let moved = std::array::from_fn(|l| noise.moved(l, values[l], 13, LEAST_HALF));
-            // SAFETY: the caller's contract.
-            unsafe { H::encode(&moved, codes) };
-        }
-    }
-
-    #[inline(always)]
     unsafe fn decode(codes: &[u16], _: &[i8], values: &mut [f32]) {
         for (codes, values) in codes.as_chunks().0.iter().zip(values.as_chunks_mut().0) {
             // SAFETY: the caller's contract.
@@ -231,51 +216,24 @@ impl<H: Halves> Rows for Fp16<H> {
 /// Halves with an exponent per tile.
 pub(super) struct Fp16Scaled<H>(std::marker::PhantomData<H>);
 
-/// Stores a row of scaled halves; with NOISY noise moves the scaled values.
-///
-/// # Safety
-/// The processor has H.
-#[inline(always)]
-unsafe fn encode_scaled<H: Halves, const NOISY: bool>(
-    values: &[f32],
-    codes: &mut [u16],
-    exponents: &mut [i8],
-    noise: Noise,
-) {
-    let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
-    for (tile, ((values, codes), to)) in tiles.zip(exponents).enumerate() {
-        let (values, codes) = (values.as_chunks::<LANES>().0, codes.as_chunks_mut().0);
-        *to = exponent(peak(values), UNIT_HALF);
-        if *to == NOT_FINITE {
-            codes.as_flattened_mut().fill(0);
-            continue;
-        }
-        let [first, second] = encoding(*to);
-        for (part, (values, codes)) in values.iter().zip(codes).enumerate() {
-            let noise = noise.from(tile * TILE + part * LANES);
-            let mut scaled = values.map(|v| v * first * second);
-            if NOISY {
-                for l in 0..LANES {
-                    scaled[l] = noise.moved(l, scaled[l], 13, LEAST_HALF);
-                }
-            }
-            // SAFETY: the caller's contract.
-            unsafe { H::encode(&scaled, codes) };
-        }
-    }
-}
-
 impl<H: Halves> Rows for Fp16Scaled<H> {
     #[inline(always)]
     unsafe fn encode(values: &[f32], codes: &mut [u16], exponents: &mut [i8]) {
-        // SAFETY: the caller's contract.
-        unsafe { encode_scaled::<H, false>(values, codes, exponents, Noise::new(0, 0)) };
-    }
-
-    #[inline(always)]
-    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], exponents: &mut [i8], noise: Noise) {
-        // SAFETY: the caller's contract.
-        unsafe { encode_scaled::<H, true>(values, codes, exponents, noise) };
+        let tiles = values.chunks(TILE).zip(codes.chunks_mut(TILE));
+        for ((values, codes), to) in tiles.zip(exponents) {
+            let (values, codes) = (values.as_chunks::<LANES>().0, codes.as_chunks_mut().0);
+            *to = exponent(peak(values), UNIT_HALF);
+            if *to == NOT_FINITE {
+                codes.as_flattened_mut().fill(0);
+                continue;
+            }
+            let [first, second] = encoding(*to);
+            for (values, codes) in values.iter().zip(codes) {
+                let scaled = values.map(|v| v * first * second);
+                // SAFETY: the caller's contract.
+                unsafe { H::encode(&scaled, codes) };
+            }
+        }
     }
 
     #[inline(always)]
@@ -301,17 +259,6 @@ impl Rows for Bf16 {
     unsafe fn encode(values: &[f32], codes: &mut [u16], _: &mut [i8]) {
         for (value, code) in values.iter().zip(codes) {
             *code = to_bf16(*value);
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn encode_noisy(values: &[f32], codes: &mut [u16], _: &mut [i8], noise: Noise) {
-        let parts = values.as_chunks::<LANES>().0.iter().zip(codes.as_chunks_mut::<LANES>().0);
-        for (part, (values, codes)) in parts.enumerate() {
-            let noise = noise.from(part * LANES);
-            for l in 0..LANES {
-                codes[l] = to_bf16(noise.moved(l, values[l], 16, LEAST_BF16));
-            }
         }
     }
 
