@@ -35,7 +35,8 @@ fn errs_no_more_than_it_may(
         "what_is_not_finite_is_found_and_never_silent",
         "layers_leave_little_in_every_arithmetic",
         "traces_of_a_layered_model_err_as_storage_says",
-        "energy_drifts_no_more_than_by_the_noise_of_steps"
+        "energy_drifts_no_more_than_by_the_noise_of_steps",
+        "cuts_saved_states_and_neighbours_change_no_bit"
     )]
     claim: &str,
 ) {

@@ -117,7 +117,8 @@ impl Case {
     #[must_use]
     pub fn options(&self, variant: &str) -> PlanOptions {
         let steps = self.steps as usize;
-        PlanOptions::new(self.receivers.points.len(), steps).variant(variant)
+        let options = PlanOptions::new(self.receivers.points.len(), steps).variant(variant);
+        options.speeds(SPEEDS.0, SPEEDS.1)
     }
 
     /// A plan with the wave speed set and nothing else.

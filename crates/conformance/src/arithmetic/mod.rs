@@ -13,6 +13,7 @@ mod exponents;
 mod fakes;
 mod fields;
 mod laplacian;
+mod laws;
 pub mod long;
 mod offer;
 mod probes;
@@ -29,7 +30,7 @@ use crate::{Check, Family, Run};
 /// The family's checks.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    let rows: [(&'static str, &'static str, Run); 17] = [
+    let rows: [(&'static str, &'static str, Run); 18] = [
         (
             "arithmetics_are_offered_as_the_table_says",
             "variants, footprint and propagator, for every arithmetic of the catalogue",
@@ -114,6 +115,11 @@ pub fn checks() -> Vec<Check> {
             "energy_drifts_no_more_than_by_the_noise_of_steps",
             "400 steps at 0.95 of the CFL limit, random medium between walls",
             long::drift,
+        ),
+        (
+            "cuts_saved_states_and_neighbours_change_no_bit",
+            "7 steps whole, in pieces, restored, after a reset and from two threads, every arithmetic",
+            laws::unchanged,
         ),
     ];
     rows.into_iter()

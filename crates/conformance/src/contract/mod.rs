@@ -156,7 +156,7 @@ pub fn checks() -> Vec<Check> {
 }
 
 /// The small problem: 13 x 11 x 26 nodes, order 8, free at z = 0, C-PML of 4 cells elsewhere.
-fn small() -> Result<Case, CheckError> {
+pub(crate) fn small() -> Result<Case, CheckError> {
     small_of([13, 11, 26], 1)
 }
 
