@@ -1,8 +1,14 @@
-//! Errors of every arithmetic over many steps, as a Markdown table: `cargo run --release --example
-//! arithmetic_table -- [cpu|cuda] [NAME ...] [--short]`. Without names all that the backend offers; a row
-//! is printed as soon as it is known, the table at the end.
+//! Errors of every arithmetic over many steps, as a Markdown table through the contract: `cargo run --release
+//! --example arithmetic_table -- [cpu|cpu-ref|cuda] [NAME ...] [--short] [--threads N]`. Without names all that
+//! the backend offers; a line is printed as soon as it is known. Runs of different arithmetics go side by
+//! side only if more than one thread is asked for.
 
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context as _;
 use temblor::conformance::arithmetic::long::{self, Lengths};
+use temblor::conformance::arithmetic::table;
 use temblor::physics::Arithmetic;
 
 fn backend(id: &str) -> anyhow::Result<Box<dyn temblor::backend::Backend>> {
@@ -17,9 +23,15 @@ fn backend(id: &str) -> anyhow::Result<Box<dyn temblor::backend::Backend>> {
 
 fn main() -> anyhow::Result<()> {
     let (mut id, mut lengths, mut wanted) = ("cpu".to_owned(), Lengths::GUIDE, Vec::new());
-    for word in std::env::args().skip(1) {
+    let mut threads = 1;
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
         match word.as_str() {
             "--short" => lengths = Lengths::SHORT,
+            "--threads" => {
+                let count = words.next().context("--threads needs a number")?;
+                threads = count.parse::<usize>().context("--threads needs a number")?;
+            }
             "cpu" | "cpu-ref" | "cuda" => id = word,
             name => wanted.push(name.parse::<Arithmetic>()?),
         }
@@ -28,15 +40,29 @@ fn main() -> anyhow::Result<()> {
     let backend = backend.as_ref();
     println!("{}: {}\n", backend.device().name, backend.device().arch);
     let reference = long::reference(backend, lengths)?;
-    let mut all = Vec::new();
-    for (arithmetic, variant) in long::rows(backend)? {
-        if !wanted.is_empty() && !wanted.contains(&arithmetic) {
-            continue;
+    let mut rows = table::rows(backend)?;
+    rows.retain(|(arithmetic, _)| wanted.is_empty() || wanted.contains(arithmetic));
+    print!("{}", table::heading(lengths));
+    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, rows.len().max(1)) {
+            scope.spawn(|| {
+                while let Some((arithmetic, variant)) =
+                    rows.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    match long::errors(backend, variant, *arithmetic, lengths, &reference) {
+                        Ok(errors) => println!("{}", table::row(&errors, variant)),
+                        Err(error) => {
+                            eprintln!("{arithmetic}: {error}");
+                            *failed.lock().expect("no thread panics with it") = Some(error);
+                        }
+                    }
+                }
+            });
         }
-        let errors = long::errors(backend, &variant, arithmetic, lengths, &reference)?;
-        eprintln!("{errors:?}");
-        all.push((errors, variant));
+    });
+    match failed.into_inner().expect("no thread panics with it") {
+        Some(error) => Err(error.into()),
+        None => Ok(()),
     }
-    print!("{}", long::table(&all, lengths));
-    Ok(())
 }

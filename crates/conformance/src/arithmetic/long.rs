@@ -4,10 +4,8 @@
 //! a layered model against FP32 with unrounded wave speeds, and what layers leave of a shot. The checks
 //! are short forms of the same runs.
 
-use std::fmt::Write as _;
-
 use ndarray::Array3;
-use temblor_backend::{Backend, PlanOptions};
+use temblor_backend::Backend;
 use temblor_cpu::ReferenceBackend;
 use temblor_physics::{
     Arithmetic, Boundaries, Boundary, Cpml, DigitKind, Face, Grid, Minimod, PointWeights,
@@ -26,7 +24,7 @@ const SPACING: f64 = 10.0;
 const SINGLE: f64 = 4.0 * f32::EPSILON as f64;
 const PEAK_HZ: f64 = 12.0;
 /// Of the layered model, m/s.
-const SPEEDS: [f64; 2] = [1500.0, 4500.0];
+pub(super) const SPEEDS: [f64; 2] = [1500.0, 4500.0];
 
 /// Steps of each run, and nodes of the layered model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,14 +54,23 @@ pub struct Errors {
     pub arithmetic: Arithmetic,
     /// Of the Laplacian, relative root mean square: uniform data, waves of 8 cells.
     pub laplacian: [f64; 2],
-    /// Of a trace against the discrete Green's function, relative L2.
+    /// Of traces against the discrete Green's function, relative L2.
     pub greens: f64,
+    /// Of the same traces against FP32.
+    pub greens_single: f64,
     /// Largest relative drift of the energy at 0.95 of the CFL limit.
     pub drift: f64,
     /// Of traces in the layered model against FP32, relative L2.
     pub traces: f64,
-    /// What C-PML and Minimod's layer leave of the largest pressure.
-    pub left: [f64; 2],
+    /// What C-PML and Minimod's layer leave of the largest pressure, after half of the steps and after all.
+    pub left: [[f64; 2]; 2],
+}
+
+/// Traces in single precision by a backend's preferred variant, which others are compared with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reference {
+    layered: Vec<f64>,
+    greens: Vec<f64>,
 }
 
 /// Weights that an arithmetic computes with, whose energy it conserves.
@@ -77,7 +84,7 @@ fn weights(problem: &WaveProblem) -> Result<Vec<f64>, CheckError> {
 }
 
 /// A shot in five layers whose wave speeds no two-byte form holds, C-PML on all faces, 0.95 of the limit.
-fn layered(lengths: Lengths, arithmetic: Arithmetic) -> Result<Shot, CheckError> {
+pub(super) fn layered(lengths: Lengths, arithmetic: Arithmetic) -> Result<Shot, CheckError> {
     let [nx, ny, nz] = lengths.model;
     let grid = Grid::new(lengths.model, [SPACING; 3], [0.0; 3])?;
     let mut problem = open_problem(grid, 8, SPEEDS[1], 0.95, arithmetic)?;
@@ -100,14 +107,17 @@ fn layered(lengths: Lengths, arithmetic: Arithmetic) -> Result<Shot, CheckError>
     })
 }
 
-/// Traces in the layered model in single precision by the backend's preferred variant.
+/// What [`errors`] compares with.
 ///
 /// # Errors
 /// Those of the backend.
-pub fn reference(backend: &dyn Backend, lengths: Lengths) -> Result<Vec<f64>, CheckError> {
+pub fn reference(backend: &dyn Backend, lengths: Lengths) -> Result<Reference, CheckError> {
     let shot = layered(lengths, Arithmetic::F32)?;
     let variant = backend.variants(&shot.problem)?[0].name.clone();
-    Ok(shot.traces(backend, &variant)?.into_iter().collect())
+    Ok(Reference {
+        layered: shot.traces(backend, &variant)?.into_iter().collect(),
+        greens: discrete_error(backend, &variant, Arithmetic::F32)?.0.into_iter().collect(),
+    })
 }
 
 /// Relative L2 error of traces in the layered model.
@@ -122,22 +132,22 @@ fn traces_off(
     Ok(relative_l2(&got, reference))
 }
 
-/// What C-PML and Minimod's layer leave.
+/// What C-PML and Minimod's layer leave after half of the steps and after all.
 fn left(
     backend: &dyn Backend,
     variant: &str,
     arithmetic: Arithmetic,
     steps: usize,
-) -> Result<[f64; 2], CheckError> {
+) -> Result<[[f64; 2]; 2], CheckError> {
     const VMAX: f64 = 3500.0;
-    let grid = Grid::new([26, 24, 22], [SPACING; 3], [0.0; 3])?;
+    let grid = Grid::new([26, 24, 28], [SPACING; 3], [0.0; 3])?;
     let mut problem = open_problem(grid, 8, VMAX, 0.95, arithmetic)?;
     let cpml = Cpml { cells: 10, ..Cpml::for_wavelet(20.0, VMAX) };
     let minimod = Minimod::for_speed(10, VMAX, SPACING, problem.dt);
-    let mut run = |layer| -> Result<f64, CheckError> {
+    let mut run = |layer| -> Result<[f64; 2], CheckError> {
         problem.boundaries = Boundaries::uniform(layer);
         problem.boundaries.set(Face::ZMin, Boundary::Free);
-        Ok(left_over(backend, variant, &problem, steps)?[0])
+        Ok(left_over(backend, variant, &problem, [steps / 2, steps])?.map(|[field, _]| field))
     };
     Ok([run(Boundary::Cpml(cpml))?, run(Boundary::Minimod(minimod))?])
 }
@@ -151,15 +161,17 @@ pub fn errors(
     variant: &str,
     arithmetic: Arithmetic,
     lengths: Lengths,
-    reference: &[f64],
+    reference: &Reference,
 ) -> Result<Errors, CheckError> {
     let [white, waves] = laplacian::errors(backend, variant, arithmetic)?;
+    let (greens_traces, greens) = discrete_error(backend, variant, arithmetic)?;
     Ok(Errors {
         arithmetic,
         laplacian: [white.error, waves.error],
-        greens: discrete_error(backend, variant, arithmetic)?,
+        greens,
+        greens_single: relative_l2(&greens_traces, &reference.greens),
         drift: drift_near_the_limit(backend, variant, arithmetic, weights, lengths.drift)?,
-        traces: traces_off(backend, variant, arithmetic, lengths, reference)?,
+        traces: traces_off(backend, variant, arithmetic, lengths, &reference.layered)?,
         left: left(backend, variant, arithmetic, lengths.layers)?,
     })
 }
@@ -189,7 +201,7 @@ pub(super) fn layers(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome
     let steps = Lengths::SHORT.layers;
     for arithmetic in offer::telling(backend, variant) {
         let found = left(backend, variant, arithmetic, steps)?;
-        for (found, layer) in found.into_iter().zip(["C-PML", "Minimod's layer"]) {
+        for ([_, found], layer) in found.into_iter().zip(["C-PML", "Minimod's layer"]) {
             let what =
                 format!("{arithmetic}: left by {layer} after {steps} steps, over the largest p");
             outcomes.push(Outcome::new(what, found, most_left(arithmetic)));
@@ -250,58 +262,4 @@ pub(super) fn drift(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcome>
         outcomes.push(Outcome::new(what, found, 4.0 * noise * (steps as f64).sqrt()));
     }
     Ok(outcomes)
-}
-
-/// The arithmetics of the guide's table with the variant that a backend prefers for each: one of each kind
-/// and the counts of digits that have bounds.
-///
-/// # Errors
-/// Those of the backend, other than [`temblor_backend::Error::Unsupported`].
-pub fn rows(backend: &dyn Backend) -> Result<Vec<(Arithmetic, String)>, CheckError> {
-    let shot = layered(Lengths::SHORT, Arithmetic::F32)?;
-    let mut rows = Vec::new();
-    for arithmetic in offer::catalogue() {
-        let mut problem = shot.problem.clone();
-        problem.arithmetic = arithmetic;
-        let variant = match backend.variants(&problem) {
-            Ok(variants) => variants.into_iter().next().map(|v| v.name),
-            Err(temblor_backend::Error::Unsupported { .. }) => None,
-            Err(error) => return Err(error.into()),
-        };
-        // What cannot be planned for is not a row.
-        let options = PlanOptions::new(0, 0).speeds(SPEEDS[0], SPEEDS[1]);
-        if let Some(variant) = variant
-            && backend.footprint(&problem, &options).is_ok()
-        {
-            rows.push((arithmetic, variant));
-        }
-    }
-    Ok(rows)
-}
-
-/// A Markdown table.
-#[must_use]
-pub fn table(all: &[(Errors, String)], lengths: Lengths) -> String {
-    let Lengths { drift, traces, layers, .. } = lengths;
-    let mut text = format!(
-        "| arithmetic | variant | B/point | L, white | L, waves | Green's function | energy, {drift} steps | \
-         traces, {traces} steps | left by C-PML, {layers} steps | left by Minimod's layer |\n\
-         |---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
-    );
-    for (e, variant) in all {
-        let bytes = e.arithmetic.bytes_per_point();
-        let _ = writeln!(
-            text,
-            "| `{}` | `{variant}` | {bytes} | {:.1e} | {:.1e} | {:.1e} | {:.1e} | {:.1e} | {:.1e} | {:.1e} |",
-            e.arithmetic,
-            e.laplacian[0],
-            e.laplacian[1],
-            e.greens,
-            e.drift,
-            e.traces,
-            e.left[0],
-            e.left[1]
-        );
-    }
-    text
 }

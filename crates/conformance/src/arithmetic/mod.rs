@@ -20,6 +20,7 @@ mod probes;
 mod speed;
 mod storage;
 mod support;
+pub mod table;
 mod velocity;
 
 pub use laplacian::{Found, errors};

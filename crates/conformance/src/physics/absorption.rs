@@ -148,14 +148,14 @@ pub(super) fn minimod(backend: &dyn Backend, variant: &str) -> Result<Vec<Outcom
     Ok(outcomes)
 }
 
-/// What is left at the end of a long run over what there was when the wave had met the layers, in
+/// What is left after some numbers of steps, ascending, over what there was while the source acted, in
 /// the field and in the memory variables.
-pub(crate) fn left_over(
+pub(crate) fn left_over<const N: usize>(
     backend: &dyn Backend,
     variant: &str,
     problem: &WaveProblem,
-    steps: usize,
-) -> Result<[f64; 2], CheckError> {
+    steps: [usize; N],
+) -> Result<[[f64; 2]; N], CheckError> {
     let shape = problem.grid.shape;
     let wavelet = Wavelet::ricker(PEAK_HZ);
     // A wavelet cut off would leave a static field behind, which no layer takes away.
@@ -164,11 +164,18 @@ pub(crate) fn left_over(
     shot.wave_speed = random_medium(shape, 31);
     let mut plan = shot.plan(backend, variant)?;
     // The field and memory are largest while the source acts.
-    advance(plan.as_mut(), early / 2)?;
+    let mut now = early / 2;
+    advance(plan.as_mut(), now)?;
     let before = plan.health()?;
-    advance(plan.as_mut(), steps - early / 2)?;
-    let after = plan.health()?;
-    Ok([after.largest / before.largest, after.largest_in_layers / before.largest_in_layers])
+    let mut left = [[0.0; 2]; N];
+    for (left, steps) in left.iter_mut().zip(steps) {
+        advance(plan.as_mut(), steps - now)?;
+        now = steps;
+        let after = plan.health()?;
+        *left =
+            [after.largest / before.largest, after.largest_in_layers / before.largest_in_layers];
+    }
+    Ok(left)
 }
 
 /// One arithmetic is enough: the lowest, where rounding feeds growth most.
@@ -190,7 +197,7 @@ fn long_run(
             }
         }
         problem.boundaries.set(Face::ZMin, Boundary::Free);
-        let [field, memory] = left_over(backend, variant, &problem, steps)?;
+        let [[field, memory]] = left_over(backend, variant, &problem, [steps])?;
         let what = |kind: &str| format!("{arithmetic:?} {shape:?}, {steps} steps: {kind}");
         outcomes.push(Outcome::new(what("pressure left over"), field, 1e-3));
         outcomes.push(Outcome::new(what("memory variables left over"), memory, 1e-3));
