@@ -423,9 +423,12 @@ fn all(set: &mut dyn PatchSet, state: usize, count: usize, len: usize) -> Vec<Ve
 #[ignore = "needs an NVIDIA device"]
 fn a_sets_operations_are_those_on_the_host() {
     let backend = CudaBackend::new(0).unwrap();
-    for (d, p) in [(3, 4), (2, 5)] {
+    for (d, p, schedule) in
+        [(3, 4, "flat-t64"), (2, 5, "flat-t64"), (3, 4, "flat-t64-l8"), (2, 5, "direct-t64-l2")]
+    {
         let kernel = kernel("euler", "fd4", d, p, Plan::Fused).unwrap();
-        let made = backend.patch_kernel(&kernel, &PatchOptions::new(false)).unwrap();
+        let options = PatchOptions::new(false).with_schedule(schedule);
+        let made = backend.patch_kernel(&kernel, &options).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(9);
         let count = 4;
         let len = kernel.shape.input_len();

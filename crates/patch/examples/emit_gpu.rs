@@ -28,15 +28,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (scheme, _) in shipped::SCHEMES {
             let scheme = Scheme::shipped(scheme)?;
             for (dimensions, cells) in [(2, 4), (3, 3)] {
-                for schedule in ["tile-t128-b2", "direct-t64", "flat-t128-b2-r40-g2", "unfused"] {
+                for schedule in
+                    ["tile-t128-b2", "direct-t64", "flat-t128-b2-r40-g2", "flat-t64-l8", "unfused"]
+                {
                     let plan = if schedule == "unfused" { Plan::Unfused } else { Plan::Fused };
                     let request = Request::new(dimensions, cells).with_plan(plan);
                     // Some physics lack what a scheme calls.
                     let Ok(kernel) = lower(&scheme, &physics, &request) else { continue };
-                    let layouts = Layouts::resident(&kernel);
                     let schedule_of = Schedule::parse(schedule)?;
+                    let layouts = Layouts::resident(&kernel, &schedule_of);
                     let program = emit(&kernel, &schedule_of, &layouts, dialect)?;
-                    let way = schedule.split('-').next().unwrap_or_default();
+                    let way = schedule.replace("flat-t64-l8", "beside");
+                    let way = way.split('-').next().unwrap_or_default();
                     let file = format!("{}_{way}.{extension}", kernel.name);
                     std::fs::write(Path::new(folder).join(file), program.source)?;
                     count += 1;

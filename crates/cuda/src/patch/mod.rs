@@ -50,6 +50,8 @@ pub(crate) fn schedules(device: &Device, kernel: &Kernel) -> Result<Vec<String>>
 #[derive(Debug)]
 pub(crate) struct Programs {
     pub(crate) kernel: Kernel,
+    /// How patches lie on the device.
+    pub(crate) layouts: Layouts,
     /// For patches that stay on the device, with the kernels around it.
     pub(crate) resident: Loaded,
     /// Largest eigenvalue of a state.
@@ -80,10 +82,10 @@ pub(crate) fn kernel(
 ) -> Result<CudaPatchKernel> {
     device.lost.check()?;
     let context = &device.context;
-    let layouts = Layouts::resident(kernel);
     let contract = options.contract;
     let load = |name: &str| -> Result<(Schedule, Loaded)> {
         let schedule = Schedule::parse(name).map_err(|e| refused(&e))?;
+        let layouts = Layouts::resident(kernel, &schedule);
         let loaded =
             Loaded::new(context, kernel, (name, &schedule), &layouts, contract, Beside::Set)?;
         Ok((schedule, loaded))
@@ -108,6 +110,7 @@ pub(crate) fn kernel(
         }
     };
     let name = resident.report.schedule.clone();
+    let layouts = Layouts::resident(kernel, &schedule);
     let state = Layouts { output: layouts.input, ..layouts };
     let plain = |kernel: Option<Kernel>| -> Result<Option<Loaded>> {
         let schedule = Schedule::new(Way::Flat);
@@ -118,6 +121,7 @@ pub(crate) fn kernel(
             .transpose()
     };
     let programs = Programs {
+        layouts,
         resident,
         speed: plain(speed_kernel(kernel).map_err(|e| refused(&e))?)?,
         post: plain(post_kernel(kernel).map_err(|e| refused(&e))?)?,
@@ -152,7 +156,7 @@ pub fn compile_ahead(
     chunks: bool,
 ) -> Result<()> {
     let parsed = Schedule::parse(schedule).map_err(|e| refused(&e))?;
-    let resident = Layouts::resident(kernel);
+    let resident = Layouts::resident(kernel, &parsed);
     let program = program::print(kernel, &parsed, &resident, Beside::Set)?;
     compile::cubin(&program.source, capability, contract)?;
     let state = Layouts { output: resident.input, ..resident };

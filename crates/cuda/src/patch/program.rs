@@ -224,6 +224,20 @@ impl Loaded {
         unsafe { self.service(stream, 3, values, &arguments) }
     }
 
+    /// A patch that lies in one piece to its place on the device, or back.
+    pub(crate) fn lay(
+        &self,
+        stream: &CudaStream,
+        way: Way,
+        (to, from): (u64, u64),
+        values: i64,
+    ) -> Result<()> {
+        let arguments = [address(&to), address(&from), address(&values)];
+        let which = if way == Way::There { 4 } else { 5 };
+        // SAFETY: signature of both in the service text; the set owns both places.
+        unsafe { self.service(stream, which, values, &arguments) }
+    }
+
     /// Moves chunks of `len` values between the host and a buffer, there `pitch` values apart; `host` is
     /// a table on the device of their addresses.
     ///

@@ -88,7 +88,8 @@ extern "C" __global__ void __launch_bounds__(256) scatter_chunks(
 "#;
 
 /// Names of the kernels.
-pub(crate) const NAMES: [&str; 4] = ["exchange", "combine", "set_time", "find_fault"];
+pub(crate) const NAMES: [&str; 6] =
+    ["exchange", "combine", "set_time", "find_fault", "lay", "lift"];
 
 /// Values that `exchange` moves per patch.
 pub(crate) fn halo_values(shape: &Shape) -> usize {
@@ -100,6 +101,17 @@ pub(crate) fn halo_values(shape: &Shape) -> usize {
 /// Values of an interior.
 pub(crate) fn interior_values(shape: &Shape) -> usize {
     shape.voxels() * shape.width()
+}
+
+/// Patch `k` and the value of it, `rest`, that a thread takes, of `each` values of every patch.
+fn share(each: usize, lanes: u32) -> String {
+    if lanes == 1 {
+        return format!("const int k = (int)(item / {each}), rest = (int)(item % {each});");
+    }
+    let row = each * lanes as usize;
+    format!(
+        "const int k = (int)(item / {row}) * {lanes} + (int)(item % {lanes}), rest = (int)(item % {row}) / {lanes};"
+    )
 }
 
 /// The text, for patches that stay on the device. Needs what the patch kernel's text declares.
@@ -125,7 +137,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) exchange(
     double* const* state, const int* neighbours, const long long all) {{
   const long long item = (long long)blockIdx.x * {THREADS} + threadIdx.x;
   if (item >= all) return;
-  const int k = (int)(item / {items}), rest = (int)(item % {items});
+  {exchanged}
   const int face = rest / {per_face}, in_face = rest % {per_face};
   const int u = in_face / {layers}, in_layers = in_face % {layers};
   const int layer = in_layers / {across}, place = in_layers % {across};
@@ -147,7 +159,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine(
     double* const* into, const double* const* base, const struct terms terms, const long long all) {{
   const long long item = (long long)blockIdx.x * {THREADS} + threadIdx.x;
   if (item >= all) return;
-  const int k = (int)(item / {values}), rest = (int)(item % {values});
+  {shared}
   const int u = rest / {voxels}, voxel = rest % {voxels};
   const int x = voxel % {p}, y = voxel / {p} % {p}, z = voxel / {p} / {p};
   const long long place = {base} + x * {sx} + y * {sy} + z * {sz} + (long long)u * {unknown};
@@ -172,7 +184,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) find_fault(
     const double* const* state, key_t64* found, const long long all) {{
   const long long item = (long long)blockIdx.x * {THREADS} + threadIdx.x;
   if (item >= all) return;
-  const int k = (int)(item / {values}), rest = (int)(item % {values});
+  {shared}
   const int u = rest / {voxels}, voxel = rest % {voxels};
   const int x = voxel % {p}, y = voxel / {p} % {p}, z = voxel / {p} / {p};
   const double value = state[k][{base} + x * {sx} + y * {sy} + z * {sz} + (long long)u * {unknown}];
@@ -180,7 +192,23 @@ extern "C" __global__ void __launch_bounds__({THREADS}) find_fault(
     atomicMin(found, ((key_t64)k * {voxels} + voxel) * {w} + u);
   }}
 }}
+
+// A patch of one piece to its place among those that lie side by side, and back.
+extern "C" __global__ void __launch_bounds__({THREADS}) lay(
+    double* to, const double* from, const long long all) {{
+  const long long item = (long long)blockIdx.x * {THREADS} + threadIdx.x;
+  if (item < all) to[item * {lanes}] = from[item];
+}}
+
+extern "C" __global__ void __launch_bounds__({THREADS}) lift(
+    double* to, const double* from, const long long all) {{
+  const long long item = (long long)blockIdx.x * {THREADS} + threadIdx.x;
+  if (item < all) to[item] = from[item * {lanes}];
+}}
 "#,
+        exchanged = share(items, state.lanes),
+        shared = share(values, state.lanes),
+        lanes = state.lanes,
         per_face = items / (2 * usize::from(d)),
         layers = u32::from(h.max(1)) * across,
         voxels = u32::from(p) * u32::from(p) * u32::from(depth),

@@ -9,7 +9,7 @@ use temblor_patch::Output;
 use temblor_patch::emit::gpu::{Layout, Layouts, speed_of_key};
 
 use super::Programs;
-use super::program::{Places, Terms};
+use super::program::{Places, Terms, Way};
 use super::service::{TERMS, halo_values, interior_values};
 use crate::ID;
 use crate::faults::Lost;
@@ -23,7 +23,8 @@ fn pitch(layout: &Layout) -> usize {
 
 /// Bytes of a set.
 pub(super) fn bytes(programs: &Programs, patches: usize, states: usize, rates: usize) -> u64 {
-    let layouts = Layouts::resident(&programs.kernel);
+    let layouts = programs.layouts;
+    let patches = layouts.input.padded(patches);
     let state = (pitch(&layouts.input) * states) as u64;
     let rate = (pitch(&layouts.output) * rates) as u64;
     let scratch = programs.resident.scratch as u64;
@@ -32,7 +33,7 @@ pub(super) fn bytes(programs: &Programs, patches: usize, states: usize, rates: u
     patches as u64 * (8 * (state + rate + scratch) + small)
 }
 
-/// Patches laid out one after the other, and the table of their addresses.
+/// Patches, and the table of their addresses.
 #[derive(Debug)]
 struct Array {
     values: Buffer,
@@ -40,10 +41,12 @@ struct Array {
 }
 
 impl Array {
-    fn new(stream: &CudaStream, patches: usize, pitch: usize) -> Result<Self> {
+    fn new(stream: &CudaStream, patches: usize, layout: &Layout) -> Result<Self> {
+        // Places beyond the last patch are there for the kernels that take a row of patches.
+        let (patches, pitch) = (layout.padded(patches), pitch(layout));
         let values = Buffer::zeros(stream, 2 * patches * pitch)?;
-        let start = values.address();
-        let table: Vec<u64> = (0..patches).map(|k| start + 8 * (k * pitch) as u64).collect();
+        let place = |k: usize| values.address() + 8 * layout.start(k, pitch) as u64;
+        let table: Vec<u64> = (0..patches).map(place).collect();
         Ok(Self { table: Buffer::of(stream, &table)?, values })
     }
 }
@@ -65,6 +68,8 @@ pub(super) struct CudaSet {
     speeds: Buffer,
     scratch: Buffer,
     found: Buffer,
+    /// A patch in one piece, where patches on the device are not.
+    whole: Buffer,
     /// A patch on its way between layouts.
     staging: Vec<f64>,
 }
@@ -85,17 +90,20 @@ impl CudaSet {
             return Err(Error::OutOfMemory { needed, available });
         }
         let stream = context.new_stream().map_err(failed("cuStreamCreate"))?;
-        let layouts = Layouts::resident(&programs.kernel);
-        let array = |layout: &Layout| Array::new(&stream, patches, pitch(layout));
+        let layouts = programs.layouts;
+        let array = |layout: &Layout| Array::new(&stream, patches, layout);
+        let padded = layouts.input.padded(patches);
+        let apart = layouts.input.lanes > 1;
         let flat: Vec<f64> = cells.iter().flat_map(numbers).collect();
         Ok(Self {
             states: (0..states).map(|_| array(&layouts.input)).collect::<Result<_>>()?,
             rates: (0..rates).map(|_| array(&layouts.output)).collect::<Result<_>>()?,
             cells: Buffer::of(&stream, &flat)?,
-            neighbours: Buffer::of(&stream, &vec![-2i32; 6 * patches])?,
+            neighbours: Buffer::of(&stream, &vec![-2i32; 6 * padded])?,
             speeds: Buffer::zeros(&stream, 2 * patches)?,
             scratch: Buffer::zeros(&stream, 2 * patches * programs.resident.scratch)?,
             found: Buffer::zeros(&stream, 2)?,
+            whole: Buffer::zeros(&stream, if apart { 2 * layouts.input.len } else { 0 })?,
             staging: Vec::new(),
             context: context.clone(),
             lost: lost.clone(),
@@ -126,7 +134,12 @@ impl CudaSet {
     }
 
     fn all(&self, each: usize) -> i64 {
-        i64::try_from(self.patches * each).unwrap_or(i64::MAX)
+        i64::try_from(self.layouts.input.padded(self.patches) * each).unwrap_or(i64::MAX)
+    }
+
+    /// Values of a patch.
+    fn values(&self) -> i64 {
+        i64::try_from(self.layouts.input.len).unwrap_or(i64::MAX)
     }
 
     fn wait(&self) -> Result<()> {
@@ -208,8 +221,16 @@ impl PatchSet for CudaSet {
         for (place, value) in self.places().zip(values) {
             staging[place] = *value;
         }
-        let first = 2 * patch * pitch(&self.layouts.input);
-        let done = self.states[state].values.fill_at(&self.stream, first, &staging);
+        let first = self.layouts.input.start(patch, pitch(&self.layouts.input));
+        let to = &self.states[state].values;
+        let done = if self.layouts.input.lanes == 1 {
+            to.fill_at(&self.stream, 2 * first, &staging)
+        } else {
+            let ends = (to.address() + 8 * first as u64, self.whole.address());
+            self.whole.fill_at(&self.stream, 0, &staging).and_then(|()| {
+                self.programs.resident.lay(&self.stream, Way::There, ends, self.values())
+            })
+        };
         self.staging = staging;
         self.noted(done)
     }
@@ -219,8 +240,15 @@ impl PatchSet for CudaSet {
         self.check_chunk(values.len())?;
         let mut staging = std::mem::take(&mut self.staging);
         staging.resize(values.len(), 0.0);
-        let first = 2 * patch * pitch(&self.layouts.input);
-        let done = self.states[state].values.read(&self.stream, first, &mut staging);
+        let first = self.layouts.input.start(patch, pitch(&self.layouts.input));
+        let from = &self.states[state].values;
+        let done = if self.layouts.input.lanes == 1 {
+            from.read(&self.stream, 2 * first, &mut staging)
+        } else {
+            let ends = (self.whole.address(), from.address() + 8 * first as u64);
+            let lifted = self.programs.resident.lay(&self.stream, Way::Back, ends, self.values());
+            lifted.and_then(|()| self.whole.read(&self.stream, 0, &mut staging))
+        };
         self.noted(done.and_then(|()| self.wait()))?;
         for (place, value) in self.places().zip(values.iter_mut()) {
             *value = staging[place];
@@ -372,7 +400,7 @@ impl PatchSet for CudaSet {
         let offset = layout.place(at.map(whole), whole(unknown));
         let offset = usize::try_from(offset).unwrap_or(0);
         let mut value = [0.0];
-        let first = 2 * (patch * pitch(layout) + offset);
+        let first = 2 * (layout.start(patch, pitch(layout)) + offset);
         let read = self.states[state].values.read(&self.stream, first, &mut value);
         self.noted(read.and_then(|()| self.wait()))?;
         Ok(Some(PatchFault {

@@ -35,7 +35,8 @@ static double** out;
 static struct cell* cells;
 static key_t64* speeds;
 static double *scratch, *given;
-static int out_len;
+static double* results;
+static size_t result_count;
 
 static void barrier(void) {
   const int own = thread;
@@ -53,6 +54,11 @@ static key_t64 key_of(double value) {
 
 static void reduce(key_t64* to, int k, key_t64 top) {
   if (top > 0 && top > to[k]) to[k] = top;
+}
+
+static void reduce_beside(key_t64* to, int k, key_t64 top, int lanes) {
+  if (k % lanes != thread % lanes) exit(3);
+  reduce(to, k, top);
 }
 
 static void bulk(double* to, int stride, const double* const* from, int chunks, unsigned bytes,
@@ -99,7 +105,8 @@ static void launch(int blocks, int size, int bytes, void (*kernel)(void)) {
 }
 
 static char** arguments;
-static void setup(int k, int input, int output, int temporaries, int parameters) {
+/* Patches as they lie on a card, `lanes` of them side by side. */
+static void setup(int k, int input, int output, int temporaries, int parameters, int lanes) {
   FILE* file = fopen("/proc/self/cmdline", "r");
   static char line[4096];
   fread(line, 1, sizeof line - 1, file);
@@ -110,19 +117,22 @@ static void setup(int k, int input, int output, int temporaries, int parameters)
   arguments = list;
   if (parameters < 1) parameters = 1;
   count = k;
-  out_len = output;
+  const size_t padded = (size_t)(k + lanes - 1) / lanes * lanes;
   file = fopen(list[1], "rb");
-  const size_t values = parameters + k * (8 + (size_t)input);
+  const size_t values = parameters + 8 * (size_t)k + padded * input;
   given = malloc(8 * values);
   if (fread(given, 8, values, file) != values) exit(2);
   fclose(file);
   cells = (struct cell*)(given + parameters);
   in = malloc(8 * k);
   out = malloc(8 * k);
+  result_count = padded * output;
+  results = malloc(8 * result_count);
+  for (size_t n = 0; n < result_count; n++) results[n] = NAN;
   for (int n = 0; n < k; n++) {
-    in[n] = given + parameters + 8 * k + (size_t)n * input;
-    out[n] = malloc(8 * (size_t)output);
-    for (int m = 0; m < output; m++) out[n][m] = NAN;
+    const size_t row = n / lanes * lanes, lane = n % lanes;
+    in[n] = given + parameters + 8 * (size_t)k + row * input + lane;
+    out[n] = results + row * output + lane;
   }
   speeds = calloc(k, 8);
   scratch = malloc(8 * (size_t)k * (temporaries + 1));
@@ -131,7 +141,7 @@ static void setup(int k, int input, int output, int temporaries, int parameters)
 
 static void finish(void) {
   FILE* file = fopen(arguments[2], "wb");
-  for (int n = 0; n < count; n++) fwrite(out[n], 8, out_len, file);
+  fwrite(results, 8, result_count, file);
   fwrite(speeds, 8, count, file);
   fclose(file);
 }

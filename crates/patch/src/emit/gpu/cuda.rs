@@ -43,6 +43,22 @@ static __device__ __forceinline__ void reduce(key_t64* speeds, int k, key_t64 to
   }
 }
 
+// The same where neighbouring threads belong to `lanes` patches in turn, the first of a warp to the
+// first of them.
+static __device__ __forceinline__ void reduce_beside(key_t64* speeds, int k, key_t64 top,
+                                                     int lanes) {
+  const int first = __shfl_sync(~0u, k, 0), lane = threadIdx.x % 32;
+  if (__all_sync(~0u, k == first + lane % lanes || top == 0)) {
+    for (int step = 16; step >= lanes; step /= 2) {
+      const key_t64 other = __shfl_xor_sync(~0u, top, step);
+      top = other > top ? other : top;
+    }
+    if (lane < lanes && top != 0) atomicMax(speeds + first + lane, top);
+  } else if (top != 0) {
+    atomicMax(speeds + k, top);
+  }
+}
+
 #if __CUDA_ARCH__ >= 900
 static __device__ __forceinline__ unsigned address(const void* p) {
   return (unsigned)__cvta_generic_to_shared(p);

@@ -7,6 +7,30 @@ use crate::emit::gpu::{Entry, Way};
 use crate::emit::{Scalars, expression};
 use crate::graph::{BlockId, Leaf, Node};
 
+/// Rows of `of` items, side by side, that some `threads` items may belong to.
+fn rows_seen(threads: usize, of: usize) -> usize {
+    if threads.is_multiple_of(of) {
+        threads / of
+    } else if of.is_multiple_of(threads) {
+        1
+    } else {
+        (threads - 1).div_ceil(of) + 1
+    }
+}
+
+/// Patch and item of a patch that a number stands for, where patches have `each` items and `lanes` of
+/// them take turns.
+fn by_turns(number: &str, each: usize, lanes: usize) -> [String; 2] {
+    if lanes == 1 {
+        return [format!("{number} / {each}"), format!("{number} % {each}")];
+    }
+    let row = each * lanes;
+    [
+        format!("{number} / {row} * {lanes} + {number} % {lanes}"),
+        format!("{number} % {row} / {lanes}"),
+    ]
+}
+
 impl Printer<'_> {
     pub(super) fn entry(
         &self,
@@ -27,12 +51,15 @@ impl Printer<'_> {
         let room = 8 * (chunk + beside) * schedule.blocks as usize;
         let fit = if tiled { COLUMNS / room } else { wanted };
         let one = flat || self.slabs > 1;
+        let lanes = self.layouts.input.lanes as usize;
         let patches = if one { 1 } else { (wanted / work.voxels).min(fit).max(1) };
-        let each = if flat { wanted } else { work.voxels.min(wanted) };
+        let patches = if flat { patches } else { (patches / lanes).max(1) * lanes };
+        let each = if flat { wanted } else { work.voxels.min(wanted / lanes).max(1) };
         let threads = (patches * each).next_multiple_of(32);
         let threads = u32::try_from(threads).unwrap_or(1024);
         // Patches that a block may see parts of.
-        let seen = if flat { (threads as usize - 1).div_ceil(work.voxels) + 1 } else { patches };
+        let seen =
+            if flat { rows_seen(threads as usize, work.voxels * lanes) * lanes } else { patches };
         let uniforms = work.uniforms.len();
         let tile = if tiled { chunk * patches } else { 0 };
         let slots = lines.iter().map(|(_, line)| line.slots as usize).max().unwrap_or(0);
@@ -60,7 +87,12 @@ impl Printer<'_> {
             "  const int block = BLOCK;\n".to_owned()
         } else if schedule.sweep {
             let of = if flat {
-                format!("(int)(((wide)K * {} + {}) / {})", work.voxels, threads - 1, threads)
+                let all = if lanes > 1 {
+                    format!("(K + {}) / {lanes} * {lanes}", lanes - 1)
+                } else {
+                    "K".into()
+                };
+                format!("(int)(((wide)({all}) * {} + {}) / {})", work.voxels, threads - 1, threads)
             } else {
                 format!("(K + {}) / {patches}", patches - 1)
             };
@@ -74,21 +106,26 @@ impl Printer<'_> {
                 text,
                 format_args!(
                     "  const wide base = (wide)block * {threads};\n  \
-                     const int first = (int)(base / {v});\n  \
-                     const int rest = (int)(base - (wide)first * {v}) + THREAD;\n  \
-                     const int nth = rest / {v}, start = rest % {v};\n  \
+                     const int row_of_patches = (int)(base / {v});\n  \
+                     const int first = row_of_patches * {lanes};\n  \
+                     const int rest = (int)(base - (wide)row_of_patches * {v}) + THREAD;\n  \
+                     const int nth = {nth}, start = {start};\n  \
                      const int k = first + nth;\n  \
                      const int here = k < K;\n",
-                    v = work.voxels
+                    v = work.voxels * lanes,
+                    nth = by_turns("rest", work.voxels, lanes)[0],
+                    start = by_turns("rest", work.voxels, lanes)[1],
                 ),
             );
         } else {
             put(
                 text,
                 format_args!(
-                    "{slab}  const int nth = THREAD / {each}, start = THREAD % {each};\n  \
+                    "{slab}  const int nth = {nth}, start = {start};\n  \
                  const int k = first + nth;\n  \
                  const int here = nth < {patches} && k < K;\n",
+                    nth = by_turns("THREAD", each, lanes)[0],
+                    start = by_turns("THREAD", each, lanes)[1],
                     slab = if self.slabs > 1 {
                         format!(
                             "  const int first = block / {s}, low = block % {s} * {};\n",
@@ -166,7 +203,11 @@ impl Printer<'_> {
         }
         text.push_str("    }\n  }\n");
         if speeds {
-            text.push_str("  reduce(speeds, k, top);\n");
+            if lanes > 1 {
+                put(text, format_args!("  reduce_beside(speeds, k, top, {lanes});\n"));
+            } else {
+                text.push_str("  reduce(speeds, k, top);\n");
+            }
         }
         text.push_str("}\n");
         Entry {
@@ -176,6 +217,7 @@ impl Printer<'_> {
             items: if flat { u64::from(threads) } else { patches as u64 },
             per_patch: if flat { work.voxels as u64 } else { self.slabs as u64 },
             groups: u32::try_from(groups).unwrap_or(1),
+            lanes: self.layouts.input.lanes,
         }
     }
 

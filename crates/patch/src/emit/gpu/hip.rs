@@ -66,6 +66,10 @@ DEVICE key_t64 key_of(double value) {
 DEVICE void reduce(key_t64* speeds, int k, key_t64 top) {
   if (top != 0) __atomic_fetch_max(speeds + k, top, __ATOMIC_RELAXED);
 }
+
+DEVICE void reduce_beside(key_t64* speeds, int k, key_t64 top, int lanes) {
+  reduce(speeds, k, top);
+}
 "#;
 
 /// Head of a kernel. Clang's own `launch_bounds` has no effect on this target.

@@ -25,7 +25,7 @@ mod share;
 mod voxel;
 
 use crate::error::{Error, Result};
-use crate::graph::{Coordinate, Leaf, Node};
+use crate::graph::{BlockId, Coordinate, Leaf, Node};
 use crate::kernel::{INPUT, Kernel, OUTPUT, Output};
 
 pub use dialect::Dialect;
@@ -53,14 +53,17 @@ impl Layouts {
         }
     }
 
-    /// States and rates of patches that stay on a device: an array per unknown. A step goes into the
-    /// interior of a state, a rate has no halo.
+    /// States and rates of patches that stay on a device: an array per unknown, with as many patches
+    /// side by side as the schedule says. A step goes into the interior of a state, a rate has no halo.
     #[must_use]
-    pub fn resident(kernel: &Kernel) -> Self {
-        let input = Layout::planes(&kernel.blocks[usize::from(INPUT.0)]);
+    pub fn resident(kernel: &Kernel, schedule: &Schedule) -> Self {
+        let of = |block: BlockId| {
+            Layout::planes(&kernel.blocks[usize::from(block.0)]).beside(schedule.lanes)
+        };
+        let input = of(INPUT);
         let output = match kernel.shape.output {
             Output::Step => input,
-            Output::Rate => Layout::planes(&kernel.blocks[usize::from(OUTPUT.0)]),
+            Output::Rate => of(OUTPUT),
         };
         Self { input, output }
     }
@@ -81,13 +84,16 @@ pub struct Entry {
     pub per_patch: u64,
     /// Groups of outputs.
     pub groups: u32,
+    /// Patches that work items are dealt out to by turns.
+    pub lanes: u32,
 }
 
 impl Entry {
     /// Blocks for so many patches.
     #[must_use]
     pub fn blocks(&self, patches: usize) -> u64 {
-        (patches as u64 * self.per_patch).div_ceil(self.items) * u64::from(self.groups)
+        let patches = (patches as u64).next_multiple_of(u64::from(self.lanes));
+        (patches * self.per_patch).div_ceil(self.items) * u64::from(self.groups)
     }
 }
 
@@ -132,6 +138,12 @@ pub fn emit(
     }
     if schedule.way == Way::Bulk && dialect != Dialect::Cuda {
         return Err(Error::Mismatch("schedule bulk is for CUDA: use tile".into()));
+    }
+    if schedule.lanes > 1 && !matches!(schedule.way, Way::Direct | Way::Flat) {
+        return Err(Error::Mismatch(
+            "patches side by side (-l) go with direct and flat: other schedules want whole patches"
+                .into(),
+        ));
     }
     if schedule.planes > 0 {
         let shape = &kernel.shape;

@@ -33,6 +33,10 @@ static inline key_t64 key_of(double value) {
 static inline void reduce(__global key_t64* speeds, int k, key_t64 top) {
   if (top != 0) atom_max(speeds + k, top);
 }
+
+static inline void reduce_beside(__global key_t64* speeds, int k, key_t64 top, int lanes) {
+  reduce(speeds, k, top);
+}
 "#;
 
 /// Head of a kernel.

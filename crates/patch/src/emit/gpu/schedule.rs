@@ -46,6 +46,8 @@ pub struct Schedule {
     pub share: bool,
     /// Planes of a tile (`z`), of `tile` and `bulk` in three dimensions; 0: the whole patch.
     pub planes: u32,
+    /// Patches that lie side by side where they stay on the device (`l`), of `direct` and `flat`.
+    pub lanes: u32,
     /// Order of a voxel's program (`ob`, `oe`, `od`, `og`); none: the one with the fewest moves.
     pub order: Option<Order>,
 }
@@ -64,6 +66,7 @@ impl Schedule {
             sweep: false,
             share: false,
             planes: 0,
+            lanes: 1,
             order: None,
         }
     }
@@ -78,7 +81,7 @@ impl Schedule {
                 "there is no schedule `{name}`: a name is tile, bulk, direct, flat or unfused, then \
                  any of -tN (threads), -bN (blocks per multiprocessor), -rN (values in registers), \
                  -gN (groups of outputs), -s (groups one after the other), -zN (planes of a tile), -p (points shared, of \
-                 tile and bulk), -ob, -oe, -od, -og (order), \
+                 tile and bulk), -lN (patches side by side: 2, 4, 8, 16 or 32, of direct and flat), -ob, -oe, -od, -og (order), \
                  such as direct-t128-b2-r100"
             ))
         };
@@ -108,6 +111,7 @@ impl Schedule {
                         b'r' if number >= 8 => schedule.values = number,
                         b'z' if number <= 1024 => schedule.planes = number,
                         b'g' if number <= 64 => schedule.groups = number,
+                        b'l' if number <= 32 && number.is_power_of_two() => schedule.lanes = number,
                         _ => return Err(wrong()),
                     }
                 }
@@ -121,11 +125,51 @@ impl Schedule {
 /// first.
 #[must_use]
 pub fn candidates(kernel: &Kernel, shared: usize, bulk: bool) -> Vec<String> {
-    let names = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     if kernel.stages.len() != 1 {
         return names(&["unfused"]);
     }
     let heavy = kernel.graph.flops(&kernel.stages[0].outputs()).total() > 1500;
+    let mut whole = alone(kernel, heavy, shared, bulk);
+    let mut beside = beside(kernel, heavy);
+    // A halo as wide as the patch on either side: more than half of what a row of memory delivers
+    // would be corners.
+    if kernel.shape.halo >= kernel.shape.cells {
+        beside.append(&mut whole);
+        return beside;
+    }
+    whole.append(&mut beside);
+    whole
+}
+
+fn names(list: &[&str]) -> Vec<String> {
+    list.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// Schedules with patches side by side, for rows of less than 64 bytes.
+fn beside(kernel: &Kernel, heavy: bool) -> Vec<String> {
+    if kernel.shape.cells >= 8 {
+        return Vec::new();
+    }
+    names(match (heavy, kernel.shape.output) {
+        (true, Output::Rate) => &[
+            "flat-t128-b2-r84-od-l8",
+            "flat-t128-b2-r88-od-g2-l8",
+            "flat-t128-b2-r84-od-l32",
+            "flat-t128-b2-r88-od-g2-l32",
+        ],
+        (true, Output::Step) => &["flat-t128-b2-r88-oe-g4-l8", "flat-t128-b2-r88-oe-g4-l32"],
+        (false, _) => &[
+            "flat-t256-b3-r28-l8",
+            "flat-t256-b3-r28-l32",
+            "flat-t128-b6-r28-l4",
+            "direct-t224-b3-r28-l8",
+            "direct-t224-b4-r18-l8",
+        ],
+    })
+}
+
+/// Schedules with patches one after the other.
+fn alone(kernel: &Kernel, heavy: bool, shared: usize, bulk: bool) -> Vec<String> {
     match (heavy, kernel.shape.output) {
         // Registers and spills as NVRTC 13.0 reports them for sm_90 and CCZ4, p = 6.
         // Without -r any way spills hundreds of bytes; -b4-og 800, -b3-r56-g3 64, -b3-r50-g2 40.
