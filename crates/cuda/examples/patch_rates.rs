@@ -152,6 +152,8 @@ enum Memory {
     Pageable,
     /// Page-locked, in another order than they are given, with gaps of a value.
     Scattered,
+    /// The same with gaps of an eighth of a chunk.
+    Apart,
     /// Page-locked, one after the other.
     Adjacent,
 }
@@ -159,13 +161,18 @@ enum Memory {
 /// Places of chunks, and all that they take.
 fn places(count: usize, len: usize, memory: Memory) -> (Vec<usize>, usize) {
     let (mut order, mut state): (Vec<usize>, u32) = ((0..count).collect(), 12345);
-    if memory == Memory::Scattered {
+    if matches!(memory, Memory::Scattered | Memory::Apart) {
         for k in (1..count).rev() {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             order.swap(k, (state >> 4) as usize % (k + 1));
         }
     }
-    let pitch = if memory == Memory::Scattered { len + 1 } else { len };
+    let gap = match memory {
+        Memory::Scattered => 1,
+        Memory::Apart => len / 8 + 1,
+        _ => 0,
+    };
+    let pitch = len + gap;
     (order.iter().map(|k| k * pitch).collect(), count * pitch)
 }
 
@@ -189,6 +196,7 @@ fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
     for (memory, name) in [
         (Memory::Pageable, "pageable"),
         (Memory::Scattered, "page-locked, scattered"),
+        (Memory::Apart, "page-locked, scattered far apart"),
         (Memory::Adjacent, "page-locked, adjacent"),
     ] {
         let [(from, all), (to, all_out)] = lens.map(|len| places(count, len, memory));

@@ -12,9 +12,10 @@ use cudarc::driver::{CudaContext, CudaStream};
 use temblor_backend::patch::check_chunks;
 use temblor_backend::{Cell, Error, Result};
 use temblor_patch::Kernel;
-use temblor_patch::emit::gpu::{Layouts, Schedule, speed_of_key};
+use temblor_patch::emit::gpu::{Layouts, Schedule, Way, speed_of_key};
 
 use super::fetch::Fetch;
+use super::host::Ranges;
 use super::program::{Beside, Loaded, Places};
 use super::set::numbers;
 use crate::memory::{Buffer, Pinned, free_bytes};
@@ -68,6 +69,8 @@ pub(super) struct Pipeline {
     slots: Vec<Slot>,
     /// For chunks that the device reaches; made at the first use.
     fetch: Option<Fetch>,
+    /// Whether the program wants chunks at multiples of 16 bytes.
+    aligned: bool,
 }
 
 /// Refuses chunks that do not fit, and speeds of a kernel that computes none.
@@ -108,6 +111,7 @@ impl Pipeline {
             piece,
             slots: Vec::new(),
             fetch: None,
+            aligned: schedule.1.way == Way::Bulk,
         })
     }
 
@@ -162,6 +166,7 @@ impl Pipeline {
     /// As [`Pipeline::apply`], of chunks that all lie in memory which the device reaches.
     pub(super) fn fetch(
         &mut self,
+        host: &Ranges,
         parameters: &[f64],
         cells: &[Cell],
         inputs: &[&[f64]],
@@ -171,7 +176,8 @@ impl Pipeline {
         self.context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
         if self.fetch.is_none() {
             let scratch = self.program.scratch;
-            self.fetch = Some(Fetch::new(&self.context, self.pitch, self.lens, scratch)?);
+            let shape = (self.pitch, self.lens, scratch);
+            self.fetch = Some(Fetch::new(&self.context, host, shape, self.aligned)?);
         }
         let fetch = self.fetch.as_mut().expect("made above");
         fetch.apply(&self.program, parameters, cells, inputs, outputs, speeds)

@@ -2,7 +2,8 @@
 //! computes, and stores the results in place. The host touches no value, it only queues: pieces pass
 //! three stages (fetch, compute, store) on streams of their own, and events keep their order.
 //!
-//! A piece whose chunks follow each other without a gap goes by one copy instead.
+//! A piece whose chunks lie side by side goes by one copy instead, small gaps between inputs included;
+//! so that this is what most pieces do, chunks are taken in the order of their places on the host.
 #![expect(unsafe_code, reason = "the device works on memory of the host by its addresses")]
 
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use temblor_backend::{Cell, Error, Result};
 use temblor_patch::emit::gpu::speed_of_key;
 
+use super::host::Ranges;
+use super::line::{Line, Stretch, stretch};
 use super::program::{Loaded, Places, Way};
 use super::set::numbers;
 use crate::memory::{Buffer, Pinned, free_bytes, record_event};
@@ -35,20 +38,37 @@ const WORDS: usize = 12;
 
 /// Buffers of a piece.
 struct Slot {
+    /// A stretch of the host's memory as it is.
+    raw: Buffer,
     inputs: Buffer,
     outputs: Buffer,
-    /// Places of chunks in the buffers: `pitch` values apart, and without gaps.
+    /// Places of chunks in the buffers: `pitch` values apart, and, of outputs, without gaps.
     spaced: [Buffer; 2],
-    tight: [Buffer; 2],
+    tight: Buffer,
     /// The kernel has read the inputs; the outputs are stored.
     read: Option<CudaEvent>,
     stored: Option<CudaEvent>,
+}
+
+/// What is asked for.
+struct Call<'a> {
+    cells: &'a [Cell],
+    inputs: &'a [&'a [f64]],
+    /// Numbers of the chunks in the order in which they are taken.
+    order: &'a [usize],
+    /// Chunks of a piece.
+    piece: usize,
+    speeds: bool,
 }
 
 /// Streams and buffers of the three stages.
 pub(super) struct Fetch {
     pitch: [usize; 2],
     lens: [usize; 2],
+    /// Whether the program wants chunks at multiples of 16 bytes.
+    aligned: bool,
+    host: Ranges,
+    line: Line,
     /// Most chunks of a piece.
     piece: usize,
     lists: Arc<CudaStream>,
@@ -62,29 +82,16 @@ pub(super) struct Fetch {
     device_list: Buffer,
 }
 
-/// The place of the first of chunks that follow each other without a gap.
-fn adjacent<'a>(mut chunks: impl Iterator<Item = &'a [f64]>) -> Option<*const f64> {
-    let first = chunks.next()?.as_ptr_range();
-    let mut end = first.end;
-    for chunk in chunks {
-        let place = chunk.as_ptr_range();
-        if place.start != end {
-            return None;
-        }
-        end = place.end;
-    }
-    Some(first.start)
-}
-
 impl Fetch {
     pub(super) fn new(
         context: &Arc<CudaContext>,
-        pitch: [usize; 2],
-        lens: [usize; 2],
-        scratch: usize,
+        host: &Ranges,
+        (pitch, lens, scratch): ([usize; 2], [usize; 2], usize),
+        aligned: bool,
     ) -> Result<Self> {
         let stream = || context.new_stream().map_err(failed("cuStreamCreate"));
-        let each = (8 * (SLOTS * (pitch[0] + pitch[1] + 4) + scratch)) as u64;
+        let raw = pitch[0] + pitch[0].div_ceil(8);
+        let each = (8 * (SLOTS * (raw + pitch[0] + pitch[1] + 4) + scratch)) as u64;
         let available = free_bytes(context)?;
         let fits = usize::try_from(available / 2 / each).unwrap_or(usize::MAX);
         if fits == 0 {
@@ -93,6 +100,7 @@ impl Fetch {
         let piece = (PIECE / (8 * pitch[0].max(pitch[1]))).clamp(1, fits);
         let compute = stream()?;
         let slot = || {
+            let raw = Buffer::zeros(&compute, 2 * piece * raw)?;
             let inputs = Buffer::zeros(&compute, 2 * piece * pitch[0])?;
             let outputs = Buffer::zeros(&compute, 2 * piece * pitch[1])?;
             let table = |buffer: &Buffer, pitch: usize| {
@@ -100,8 +108,8 @@ impl Fetch {
                 Buffer::of(&compute, &(0..piece).map(place).collect::<Vec<u64>>())
             };
             let spaced = [table(&inputs, pitch[0])?, table(&outputs, pitch[1])?];
-            let tight = [table(&inputs, lens[0])?, table(&outputs, lens[1])?];
-            Ok(Slot { inputs, outputs, spaced, tight, read: None, stored: None })
+            let tight = table(&outputs, lens[1])?;
+            Ok(Slot { raw, inputs, outputs, spaced, tight, read: None, stored: None })
         };
         let slots = (0..SLOTS).map(|_| slot()).collect::<Result<_>>()?;
         let scratch = Buffer::zeros(&compute, 2 * piece * scratch)?;
@@ -112,6 +120,9 @@ impl Fetch {
         Ok(Self {
             pitch,
             lens,
+            aligned,
+            host: host.clone(),
+            line: Line::default(),
             piece,
             lists,
             fetches,
@@ -143,18 +154,22 @@ impl Fetch {
             self.reserve(count)?;
             let bytes = 8 * self.pitch[0].max(self.pitch[1]);
             let piece = count.div_ceil(2 * SLOTS).max(LEAST / bytes).clamp(1, self.piece);
-            let wanted = !speeds.is_empty();
-            let queued = self.queue(program, parameters, (cells, inputs), outputs, piece, wanted);
+            let mut line = std::mem::take(&mut self.line);
+            let order = line.of(inputs);
+            let call = Call { cells, inputs, order, piece, speeds: !speeds.is_empty() };
+            let queued = self.queue(program, parameters, &call, outputs);
             // Even after an error: what is queued works on the chunks.
             let ended = self.wait();
-            queued.and(ended)?;
-            let words = self.list.doubles()[..WORDS * count].chunks(WORDS * piece);
-            for (speeds, words) in speeds.chunks_mut(piece).zip(words) {
-                let keys = &words[10 * speeds.len()..];
-                for (speed, key) in speeds.iter_mut().zip(keys) {
-                    *speed = speed_of_key(key.to_bits());
+            if queued.is_ok() && ended.is_ok() && call.speeds {
+                let words = self.list.doubles()[..WORDS * count].chunks(WORDS * piece);
+                for (part, words) in order.chunks(piece).zip(words) {
+                    for (&k, key) in part.iter().zip(&words[10 * part.len()..]) {
+                        speeds[k] = speed_of_key(key.to_bits());
+                    }
                 }
             }
+            self.line = line;
+            queued.and(ended)?;
         }
         Ok(())
     }
@@ -169,22 +184,29 @@ impl Fetch {
         Ok(())
     }
 
+    /// The stretch of a piece's inputs, where one copy fetches it.
+    fn whole(&self, slot: &Slot, part: &[usize], inputs: &[&[f64]]) -> Option<Stretch> {
+        let found = stretch(part.iter().map(|&k| inputs[k]))?;
+        let start = found.start as usize;
+        // A bulk copy may take a value more, to an even number.
+        let fits = 2 * (found.values + 1) <= slot.raw.elements();
+        (fits && self.host.span(start, start + 8 * found.values)).then_some(found)
+    }
+
     fn queue(
         &mut self,
         program: &Loaded,
         parameters: &[f64],
-        (cells, inputs): (&[Cell], &[&[f64]]),
+        call: &Call<'_>,
         outputs: &mut [&mut [f64]],
-        piece: usize,
-        speeds: bool,
     ) -> Result<()> {
         let (pitch, lens) = (self.pitch, self.lens);
         let after = |stream: &CudaStream, event: &CudaEvent| {
             stream.wait(event).map_err(failed("cuStreamWaitEvent"))
         };
-        let pieces = cells.chunks(piece).zip(inputs.chunks(piece)).zip(outputs.chunks_mut(piece));
-        for (n, ((cells, inputs), outputs)) in pieces.enumerate() {
-            let (count, first) = (cells.len(), n * piece);
+        for (n, part) in call.order.chunks(call.piece).enumerate() {
+            let (count, first) = (part.len(), n * call.piece);
+            let whole = self.whole(&self.slots[n % SLOTS], part, call.inputs);
             let slot = &mut self.slots[n % SLOTS];
             let (fetch, store) = (&self.fetches[n % 2], &self.stores[n % 2]);
 
@@ -193,13 +215,20 @@ impl Fetch {
             let (places, rest) = words.split_at_mut(2 * count);
             let (from, to) = places.split_at_mut(count);
             let (flat, rest) = rest.split_at_mut(8 * count);
-            let bits = |place: *const f64| f64::from_bits(place as u64);
-            from.iter_mut().zip(inputs).for_each(|(word, chunk)| *word = bits(chunk.as_ptr()));
-            to.iter_mut()
-                .zip(&mut *outputs)
-                .for_each(|(word, chunk)| *word = bits(chunk.as_mut_ptr()));
+            // Where inputs are when the list is read: on the host, or in the stretch on the card.
+            let moved =
+                whole.map_or(0, |whole| slot.raw.address().wrapping_sub(whole.start as u64));
+            let mut even = true;
+            for (word, &k) in from.iter_mut().zip(part) {
+                let place = (call.inputs[k].as_ptr() as u64).wrapping_add(moved);
+                even &= place.is_multiple_of(16);
+                *word = f64::from_bits(place);
+            }
+            for (word, &k) in to.iter_mut().zip(part) {
+                *word = f64::from_bits(outputs[k].as_mut_ptr() as u64);
+            }
             let flat = flat.chunks_exact_mut(8);
-            flat.zip(cells).for_each(|(to, cell)| to.copy_from_slice(&numbers(cell)));
+            flat.zip(part).for_each(|(to, &k)| to.copy_from_slice(&numbers(&call.cells[k])));
             rest.fill(0.0);
             self.device_list.fill_at(&self.lists, 2 * WORDS * first, words)?;
             let listed = record_event(&self.lists)?;
@@ -210,27 +239,36 @@ impl Fetch {
             if let Some(read) = &slot.read {
                 after(fetch, read)?;
             }
-            // The kernel wants chunks at multiples of 16 bytes.
-            let whole = adjacent(inputs.iter().copied()).filter(|_| lens[0] % 2 == 0);
-            let from = if let Some(start) = whole {
-                // SAFETY: the chunks follow each other from there on, and are borrowed until `wait`.
-                unsafe { slot.inputs.fill_from(fetch, start, count * lens[0]) }?;
-                &slot.tight[0]
+            let (way, ends) = (Way::There, (word(0), slot.inputs.address()));
+            if let Some(whole) = whole {
+                // SAFETY: the stretch lies in one range of page-locked memory, and the chunks, all that
+                // is read of what is copied, are borrowed until `wait`.
+                unsafe { slot.raw.fill_from(fetch, whole.start, whole.values) }?;
             } else {
-                let (way, ends) = (Way::There, (word(0), slot.inputs.address()));
                 // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
                 unsafe { program.move_chunks(fetch, way, ends, count, [lens[0], pitch[0]]) }?;
-                &slot.spaced[0]
-            };
+            }
             after(&self.compute, &record_event(fetch)?)?;
+            let from = if whole.is_none() {
+                slot.spaced[0].address()
+            } else if even || !self.aligned {
+                word(0)
+            } else {
+                // SAFETY: the list holds the places of chunks in the stretch on the card.
+                unsafe {
+                    program.move_chunks(&self.compute, way, ends, count, [lens[0], pitch[0]])
+                }?;
+                slot.spaced[0].address()
+            };
 
             if let Some(stored) = &slot.stored {
                 after(&self.compute, stored)?;
             }
-            let whole = adjacent(outputs.iter().map(|chunk| &**chunk)).filter(|_| lens[1] % 2 == 0);
-            let to = if whole.is_some() { &slot.tight[1] } else { &slot.spaced[1] };
+            // Results are stored value by value, at any place.
+            let whole = stretch(part.iter().map(|&k| &*outputs[k])).filter(|found| found.dense);
+            let to = if whole.is_some() { &slot.tight } else { &slot.spaced[1] };
             let places = Places {
-                inputs: from.address(),
+                inputs: from,
                 outputs: to.address(),
                 cells: word(2),
                 speeds: word(10),
@@ -242,7 +280,7 @@ impl Fetch {
             after(store, &computed)?;
             slot.read = Some(computed);
             if whole.is_some() {
-                let start = outputs[0].as_mut_ptr();
+                let start = outputs[part[0]].as_mut_ptr();
                 // SAFETY: the chunks follow each other from there on, and are borrowed until `wait`.
                 unsafe { slot.outputs.read_to(store, start, count * lens[1]) }?;
             } else {
@@ -250,7 +288,7 @@ impl Fetch {
                 // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
                 unsafe { program.move_chunks(store, way, ends, count, [lens[1], pitch[1]]) }?;
             }
-            if speeds {
+            if call.speeds {
                 let at = WORDS * first + 10 * count;
                 let keys = &mut self.list.doubles_mut()[at..at + count];
                 self.device_list.read(store, 2 * at, keys)?;

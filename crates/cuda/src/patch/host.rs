@@ -25,6 +25,12 @@ impl Ranges {
         }
     }
 
+    /// Whether one range holds all from a place to another.
+    pub(super) fn span(&self, start: usize, end: usize) -> bool {
+        let Ok(ranges) = self.0.lock() else { return false };
+        ranges.range(..=start).next_back().is_some_and(|(_, &high)| end <= high)
+    }
+
     /// Whether all chunks lie within, each in one range.
     pub(super) fn hold<'a>(&self, chunks: impl Iterator<Item = &'a [f64]>) -> bool {
         let Ok(ranges) = self.0.lock() else { return false };
@@ -120,7 +126,10 @@ mod tests {
         assert!(ranges.hold([&values[10..90]].into_iter()));
         for outside in [&values[9..20], &values[80..91], &values[..], &values[..5], &values[95..]] {
             assert!(!ranges.hold([&values[20..30], outside].into_iter()), "{:?}", place(outside));
+            let (low, high) = place(outside);
+            assert!(!ranges.span(low, high), "{low} to {high}");
         }
+        assert!(ranges.span(start + 8, end) && !ranges.span(start, end + 8));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod bandwidth;
 pub mod compile;
 mod fetch;
 mod host;
+mod line;
 mod program;
 mod service;
 mod set;
@@ -217,9 +218,10 @@ impl PatchKernel for CudaPatchKernel {
         let parameters = self.parameters.clone();
         let reachable = self.host.hold(inputs.iter().copied())
             && self.host.hold(outputs.iter().map(|chunk| &**chunk));
+        let host = self.host.clone();
         let pipeline = self.pipeline()?;
         let done = if reachable {
-            pipeline.fetch(&parameters, cells, inputs, outputs, speeds)
+            pipeline.fetch(&host, &parameters, cells, inputs, outputs, speeds)
         } else {
             pipeline.apply(&parameters, cells, inputs, outputs, speeds)
         };
