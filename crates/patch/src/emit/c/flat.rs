@@ -71,90 +71,187 @@ pub(super) fn print(frame: &Frame, stage: &StageFrame, order: &[Value], text: &m
             let _ = writeln!(text, "  const {kind} {} = u[{slot}]{test};", scalars.operand(value));
         }
     }
-    text.push_str(&rows(low, high));
-    let row = |block: BlockId| {
-        let shape = &kernel.blocks[usize::from(block.0)];
-        let origin = place(shape, 0, [Coordinate::Shift(0); 3]).constant;
-        let [x, y, z] = strides(shape);
-        let first = origin + x * i64::from(low[0]);
-        format!("{first} + {y} * y + {z} * z")
-    };
-    for &block in &blocks {
-        let _ = writeln!(text, "    const double *const q{0} = b{0} + {1};", block.0, row(block));
-    }
-    let width = usize::from(kernel.blocks[usize::from(to.0)].width);
-    let count = usize::try_from(high[0] - low[0]).unwrap_or(0) * width;
-    let result = scalars.operand(stage.stage.writes[0].value);
-    let leaves = |leaf: Leaf| match leaf {
-        Leaf::Load { block, at, .. } => {
-            format!("q{}[i + {}]", block.0, from_origin(kernel, block, at))
-        }
-        other => uniform_leaf(kernel, other),
-    };
-    // Whole vectors where that is little more and the rows of all blocks are followed by others: the
-    // remainder of a loop costs as much as several vectors (Euler, p = 6: a third of the stage).
-    let whole = count.next_multiple_of(VECTOR);
-    let surplus = whole - count;
-    let reaches = |block: &BlockId| {
-        *block != INPUT || end(kernel, stage.stage, order) + surplus <= length(kernel, INPUT)
-    };
-    let padded = 5 * whole <= 6 * count && surplus > 0 && blocks.iter().all(reaches);
-    let (place, trip) = if padded { ("row", whole) } else { ("to", count) };
-    let _ = writeln!(text, "    double *restrict const to = o{} + {};", to.0, row(to));
-    if padded {
-        let _ = writeln!(text, "    double row[{whole}];");
-    }
-    let scalar = |from: usize, text: &mut String| {
-        let _ = writeln!(text, "#pragma omp simd\n    for (int i = {from}; i < {trip}; i++) {{");
-        text.push_str(&scalars.statements(order, 6, &leaves));
-        let _ = writeln!(text, "      {place}[i] = {result};\n    }}");
-    };
-    let full = trip / VECTOR * VECTOR;
-    if full == 0 || !turn::is_printed(frame) || !order.iter().all(|&value| lanewise(kernel, value))
-    {
-        scalar(0, text);
+    let rows_of = Rows { frame, stage, order, blocks: &blocks, to };
+    if turn::is_printed(frame) && order.iter().all(|&value| lanewise(kernel, value)) {
+        text.push_str("#ifdef TEMBLOR_SHUFFLE\n");
+        rows_of.vectors(text);
+        text.push_str("#else\n");
+        rows_of.open(&rows(low, high), text);
+        rows_of.loop_from(0, [0; 2], text);
+        text.push_str("  }\n#endif\n");
     } else {
-        // In vectors by name: of a loop over values gcc 12 keeps a pointer per neighbour, more than
-        // there are registers (Euler, p = 16: 11 against 8 ns per voxel). The empty statement hides
-        // from it where the pointers come from.
-        let list = |item: &dyn Fn(u16) -> String| {
-            blocks.iter().map(|block| item(block.0)).collect::<Vec<_>>().join(", ")
+        rows_of.open(&rows(low, high), text);
+        rows_of.loop_from(0, [0; 2], text);
+        text.push_str("  }\n");
+    }
+    text.push_str("}\n\n");
+}
+
+/// A stage by rows, being printed.
+struct Rows<'a> {
+    frame: &'a Frame<'a>,
+    stage: &'a StageFrame<'a>,
+    order: &'a [Value],
+    /// Blocks that are read.
+    blocks: &'a [BlockId],
+    /// The block that is written.
+    to: BlockId,
+}
+
+impl Rows<'_> {
+    /// Values of a row.
+    fn count(&self) -> usize {
+        let stage = self.stage.stage;
+        let width = usize::from(self.frame.kernel.blocks[usize::from(self.to.0)].width);
+        usize::try_from(stage.high[0] - stage.low[0]).unwrap_or(0) * width
+    }
+
+    /// Opens loops over rows and says where the row (y, z) lies in each block.
+    fn open(&self, loops: &str, text: &mut String) {
+        let (kernel, low) = (self.frame.kernel, self.stage.stage.low);
+        text.push_str(loops);
+        let row = |block: BlockId| {
+            let shape = &kernel.blocks[usize::from(block.0)];
+            let origin = place(shape, 0, [Coordinate::Shift(0); 3]).constant;
+            let [x, y, z] = strides(shape);
+            let first = origin + x * i64::from(low[0]);
+            format!("{first} + {y} * y + {z} * z")
         };
-        let _ = writeln!(
-            text,
-            "#ifdef TEMBLOR_SHUFFLE\n#pragma GCC unroll 4\n    \
-             for (int i = 0; i < {full}; i += {VECTOR}) {{\n      const double {};\n      \
-             __asm__(\"\" : {});",
-            list(&|block| format!("*a{block} = q{block} + i")),
-            list(&|block| format!("\"+r\"(a{block})"))
-        );
-        let lanes = |leaf: Leaf| match leaf {
-            Leaf::Load { block, at, .. } => {
-                format!(
-                    "*(const temblor_loose *)(a{} + {})",
-                    block.0,
-                    from_origin(kernel, block, at)
-                )
+        for &block in self.blocks {
+            let (n, row) = (block.0, row(block));
+            let _ = writeln!(text, "    const double *const q{n} = b{n} + {row};");
+        }
+        let _ =
+            writeln!(text, "    double *restrict const to = o{} + {};", self.to.0, row(self.to));
+    }
+
+    /// Distance of the row `at` (along y, along z) from the first of a block of rows.
+    fn beside(&self, block: BlockId, at: [i64; 2]) -> i64 {
+        let [_, y, z] = strides(&self.frame.kernel.blocks[usize::from(block.0)]);
+        at[0] * y + at[1] * z
+    }
+
+    /// A loop over the values of a row from `from` on.
+    fn loop_from(&self, from: usize, at: [i64; 2], text: &mut String) {
+        let (kernel, scalars) = (self.frame.kernel, &self.frame.scalars);
+        let leaves = |leaf: Leaf| match leaf {
+            Leaf::Load { block, at: shifts, .. } => {
+                let place = from_origin(kernel, block, shifts) + self.beside(block, at);
+                format!("q{}[i + {place}]", block.0)
             }
             other => uniform_leaf(kernel, other),
         };
-        for &value in order {
-            let (name, expression) = (scalars.operand(value), scalars.expression(value, &lanes));
-            let _ = writeln!(text, "      const temblor_lanes {name} = {expression};");
-        }
-        let _ = writeln!(text, "      *(temblor_loose *)({place} + i) = {result};\n    }}");
-        if full < trip {
-            scalar(full, text);
-        }
-        text.push_str("#else\n");
-        scalar(0, text);
-        text.push_str("#endif\n");
+        let count = self.count();
+        let result = scalars.operand(self.stage.stage.writes[0].value);
+        let _ = writeln!(text, "#pragma omp simd\n    for (int i = {from}; i < {count}; i++) {{");
+        text.push_str(&scalars.statements(self.order, 6, &leaves));
+        let place = self.beside(self.to, at);
+        let _ = writeln!(text, "      to[i + {place}] = {result};\n    }}");
     }
-    if padded {
-        let _ = writeln!(text, "    memcpy(to, row, {count} * sizeof(double));");
+
+    /// Rows along y and along z that are taken together, so that a neighbour is loaded once for all
+    /// of them.
+    // Euler by fd4, ns per voxel by rows along y x z, p = 3, 6, 16: 1 x 1 19.6, 17.6, 16.0 (loops over
+    // four rows along z and remainders by a vector with room: 20.9, 17.1, 15.0); 2 x 2 15.9 and 14.0;
+    // 3 x 1 18.9; 3 x 2 15.8; 4 x 2 13.8; 2 x 4 14.0. Sums of fluxes in the same loop: 13.5 at
+    // p = 16, 16.4 to 17.6 at p = 6.
+    fn together(&self) -> [i64; 2] {
+        let (low, high) = (self.stage.stage.low, self.stage.stage.high);
+        let divides = |axis: usize, n: &i64| i64::from(high[axis] - low[axis]) % n == 0;
+        let y = [4, 3, 2].into_iter().find(|n| divides(1, n)).unwrap_or(1);
+        let z = [2].into_iter().find(|n| divides(2, n)).unwrap_or(1);
+        let most = i64::try_from(LONGEST / self.order.len().max(1)).unwrap_or(1);
+        if y * z <= most { [y, z] } else { [if y <= most { y } else { 1 }, 1] }
     }
-    text.push_str("  }\n}\n\n");
+
+    /// Blocks of rows in vectors by name: of a loop over values gcc 12 keeps a pointer per neighbour,
+    /// more than there are registers (Euler, p = 16: 11 against 8 ns per voxel).
+    fn vectors(&self, text: &mut String) {
+        let stage = self.stage.stage;
+        let (low, high) = (stage.low, stage.high);
+        let [rows_y, rows_z] = self.together();
+        let loops = format!(
+            "  for (int y = {}; y < {}; y += {rows_y})\n  for (int z = {}; z < {}; z += {rows_z}) {{\n",
+            low[1], high[1], low[2], high[2]
+        );
+        self.open(&loops, text);
+        let block: Vec<[i64; 2]> =
+            (0..rows_z).flat_map(|z| (0..rows_y).map(move |y| [y, z])).collect();
+        let count = self.count();
+        let full = count / VECTOR * VECTOR;
+        if full > 0 {
+            let head = format!("    for (int i = 0; i < {full}; i += {VECTOR}) {{\n");
+            self.vector(&head, &block, VECTOR, text);
+        }
+        if full < count && self.may_pad() {
+            let head = format!("    {{\n      enum {{ i = {full} }};\n");
+            self.vector(&head, &block, count - full, text);
+        } else if full < count {
+            block.iter().for_each(|&at| self.loop_from(full, at, text));
+        }
+        text.push_str("  }\n");
+    }
+
+    /// Whether the last vector of a row may read beyond it: where that is little more than the row, and
+    /// rows of all blocks are followed by others. The remainder of a loop costs as much as several
+    /// vectors (Euler, p = 6: a third of the stage).
+    fn may_pad(&self) -> bool {
+        let (kernel, count) = (self.frame.kernel, self.count());
+        let whole = count.next_multiple_of(VECTOR);
+        let end = end(kernel, self.stage.stage, self.order) + whole - count;
+        let reaches = |block: &BlockId| *block != INPUT || end <= length(kernel, INPUT);
+        5 * whole <= 6 * count && self.blocks.iter().all(reaches)
+    }
+
+    /// A vector of every row of a block, of which `valid` values are stored.
+    fn vector(&self, head: &str, rows: &[[i64; 2]], valid: usize, text: &mut String) {
+        let (kernel, scalars) = (self.frame.kernel, &self.frame.scalars);
+        let list = |item: &dyn Fn(u16) -> String| {
+            self.blocks.iter().map(|block| item(block.0)).collect::<Vec<_>>().join(", ")
+        };
+        // The empty statement hides from the compiler where the pointers come from.
+        let _ = writeln!(
+            text,
+            "{head}      const double {};\n      __asm__(\"\" : {});",
+            list(&|block| format!("*a{block} = q{block} + i")),
+            list(&|block| format!("\"+r\"(a{block})"))
+        );
+        let name = |value: Value, row: usize| {
+            if scalars.is_uniform(value) {
+                scalars.operand(value)
+            } else {
+                format!("{}_{row}", scalars.operand(value))
+            }
+        };
+        for (row, &at) in rows.iter().enumerate() {
+            let lanes = |leaf: Leaf| match leaf {
+                Leaf::Load { block, at: shifts, .. } => {
+                    let place = from_origin(kernel, block, shifts) + self.beside(block, at);
+                    format!("*(const temblor_loose *)(a{} + {place})", block.0)
+                }
+                other => uniform_leaf(kernel, other),
+            };
+            for &value in self.order {
+                let expression = scalars.expression_of(value, &lanes, &|value| name(value, row));
+                let name = name(value, row);
+                let _ = writeln!(text, "      const temblor_lanes {name} = {expression};");
+            }
+        }
+        let result = self.stage.stage.writes[0].value;
+        for (row, &at) in rows.iter().enumerate() {
+            let (name, place) = (name(result, row), self.beside(self.to, at));
+            let _ = if valid == VECTOR {
+                writeln!(text, "      *(temblor_loose *)(to + {place} + i) = {name};")
+            } else {
+                writeln!(text, "      memcpy(to + {place} + i, &{name}, {valid} * sizeof(double));")
+            };
+        }
+        text.push_str("    }\n");
+    }
 }
+
+/// Most values in one loop: compilers take much more than twice the time for twice as many.
+const LONGEST: usize = 600;
 
 /// Rows along y that are taken along z together.
 const NEAR: i16 = 4;
