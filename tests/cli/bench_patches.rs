@@ -71,3 +71,23 @@ fn rows_of_a_preset_are_chosen_by_name() {
     let wrong = ["bench", "--preset", "dslhype", "--rows", "Euler"];
     folder.temblor(&wrong).says(2, &["--rows Euler", "Euler FV", "CCZ4 FD4"]);
 }
+
+#[test]
+fn a_run_that_was_cut_goes_on_from_its_file() {
+    let folder = Folder::with("");
+    let plain = ["--variant", "plain", "--roof", "100"];
+    let run = |more: &[&str], code| measure(&folder, &[&plain, more].concat(), code).0;
+    // Time for no row, then for one of two, then for the rest.
+    let none = run(&["--patches", "1", "--within", "1e-9"], 130);
+    assert_eq!(none["rows"].as_array().unwrap().len(), 0);
+    assert_eq!(none["runs"][0]["complete"], false);
+    let first = run(&["--patches", "1", "--resume", "out.json"], 0);
+    let all = run(&["--patches", "1,8", "--resume", "out.json"], 0);
+    let rows = all["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| &row["run"]).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(rows[0], first["rows"][0], "measured once");
+    assert!(rows.iter().all(|row| row["outcome"]["kind"] == "measured"), "{all}");
+    assert_eq!(all["runs"].as_array().unwrap().len(), 3);
+    let lost = ["bench", "--preset", "dslhype", "--backend", "cpu", "--resume", "nowhere.json"];
+    folder.temblor(&lost).says(2, &["nowhere.json"]);
+}

@@ -8,7 +8,8 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 use temblor_backend::Backend as _;
-use temblor_bench::results::{Device, Host, Peer, Results, Row, Run, SCHEMA};
+use temblor_bench::matrix::Planned;
+use temblor_bench::results::{Device, Host, Outcome, Peer, Results, Row, Run, SCHEMA};
 
 use super::FileArgs;
 use crate::exit::Failure;
@@ -19,6 +20,22 @@ pub(super) struct Files {
     json: Option<PathBuf>,
     lines: Option<Lines>,
     results: Results,
+    /// Rows of earlier runs.
+    before: usize,
+}
+
+/// Results of a file with those of its rows that were planned and measured: what was skipped or failed
+/// is tried again.
+///
+/// # Errors
+/// As [`super::output::read`].
+pub(super) fn measured(file: &Path, planned: &[Planned]) -> Result<Results, Failure> {
+    let mut results = super::output::read(file)?;
+    results.rows.retain(|row| {
+        matches!(row.outcome, Outcome::Measured(_))
+            && planned.iter().any(|planned| planned.case == row.case)
+    });
+    Ok(results)
 }
 
 enum Lines {
@@ -35,8 +52,8 @@ enum Line<'a> {
 }
 
 impl Files {
-    /// Opens what can be opened before anything runs.
-    pub(super) fn new(args: &FileArgs) -> Result<Self, Failure> {
+    /// Opens what can be opened before anything runs; a run joins those of `before`.
+    pub(super) fn new(args: &FileArgs, before: Option<Results>) -> Result<Self, Failure> {
         let lines = match &args.jsonl {
             None => None,
             Some(path) if path == Path::new("-") => Some(Lines::Stdout),
@@ -55,8 +72,11 @@ impl Files {
             peers: Vec::new(),
             complete: false,
         };
-        let results = Results { schema: SCHEMA, runs: vec![run], rows: Vec::new() };
-        let files = Self { json: args.json.clone(), lines, results };
+        let nothing = Results { schema: SCHEMA, runs: Vec::new(), rows: Vec::new() };
+        let mut results = before.unwrap_or(nothing);
+        results.runs.push(run);
+        let before = results.rows.len();
+        let files = Self { json: args.json.clone(), lines, results, before };
         // A folder that cannot be written is said before the first hour of measuring.
         files.write()?;
         Ok(files)
@@ -67,16 +87,27 @@ impl Files {
         matches!(self.lines, Some(Lines::Stdout))
     }
 
+    /// Rows of earlier runs.
+    pub(super) const fn before(&self) -> usize {
+        self.before
+    }
+
+    /// The run that measures.
+    fn run(&mut self) -> &mut Run {
+        self.results.runs.last_mut().expect("made with one")
+    }
+
     /// Takes the devices with their roofs.
     pub(super) fn begin(&mut self, devices: Vec<Device>) -> Result<(), Failure> {
-        self.results.runs[0].devices = devices;
-        let line = json(&Line::Run { schema: SCHEMA, run: &self.results.runs[0] })?;
+        self.run().devices = devices;
+        let line = json(&Line::Run { schema: SCHEMA, run: self.run() })?;
         self.line(&line)?;
         self.write()
     }
 
     /// Takes a row.
-    pub(super) fn row(&mut self, row: Row) -> Result<(), Failure> {
+    pub(super) fn row(&mut self, mut row: Row) -> Result<(), Failure> {
+        row.run = self.results.runs.len() - 1;
         let line = json(&Line::Row { row: &row })?;
         self.results.rows.push(row);
         self.line(&line)?;
@@ -85,16 +116,16 @@ impl Files {
 
     /// Takes the end; `complete` if all rows are there.
     pub(super) fn end(&mut self, complete: bool) -> Result<(), Failure> {
-        self.results.runs[0].complete = complete;
+        self.run().complete = complete;
         // Once more, now with peers and its end.
-        let line = json(&Line::Run { schema: SCHEMA, run: &self.results.runs[0] })?;
+        let line = json(&Line::Run { schema: SCHEMA, run: self.run() })?;
         self.line(&line)?;
         self.write()
     }
 
     /// Takes what peers have said so far.
     pub(super) fn peers_are(&mut self, peers: &[Peer]) {
-        self.results.runs[0].peers = peers.to_vec();
+        self.run().peers = peers.to_vec();
     }
 
     /// Results so far.

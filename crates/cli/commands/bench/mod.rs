@@ -41,6 +41,8 @@ Examples:
   temblor bench --preset minimod --backend cuda --json h200.json
   temblor bench --size 50:850:50 --start zero,random --jsonl -
   temblor bench --preset minimod --dry-run
+  temblor bench --preset dslhype --within 500 --json all.json
+  temblor bench --preset dslhype --resume all.json --json all.json
   temblor bench --from h200.json mi300.json --html report.html
   temblor bench --compare old.json new.json --gate"
 )]
@@ -149,6 +151,10 @@ pub struct TimingArgs {
     /// Seconds that a row may take, its twin apart; else it is skipped
     #[arg(long, value_name = "S", value_parser = positive)]
     pub timeout: Option<f64>,
+    /// Seconds after which no row begins; finished rows are kept, as by
+    /// Ctrl-C, and --resume goes on
+    #[arg(long, value_name = "S", value_parser = positive)]
+    pub within: Option<f64>,
     /// Run at most this many of a preset's steps on the host's processor; the
     /// row says so
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -196,6 +202,10 @@ pub struct FileArgs {
     /// Write a line of JSON per row as it comes; - is standard output
     #[arg(long, value_name = "FILE")]
     pub jsonl: Option<PathBuf>,
+    /// Take measured rows of this file instead of measuring them again, and
+    /// write them with the others
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
     /// Print the matrix with the memory it takes; run nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -247,22 +257,29 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
         }
         names => variants(names, &subjects)?,
     };
-    let planned = matrix::build(&preset, &subjects, &variants);
+    let mut planned = matrix::build(&preset, &subjects, &variants);
     if planned.is_empty() {
         let message = "no backend has these variants for these problems".to_owned();
         return Err(Failure::Unsupported(message).into());
+    }
+    let before = args.files.resume.as_deref().map(|file| files::measured(file, &planned));
+    let before = before.transpose()?;
+    if let Some(before) = &before {
+        planned.retain(|row| before.rows.iter().all(|known| known.case != row.case));
     }
     if args.files.dry_run {
         print!("{}", table::dry(&planned, &subjects));
         return Ok(());
     }
     if let Some(steps) = args.files.bare {
-        return Ok(measure::bare(&planned[0], &subjects, steps).map_err(Failure::Unsupported)?);
+        let Some(first) = planned.first() else { return Ok(()) };
+        return Ok(measure::bare(first, &subjects, steps).map_err(Failure::Unsupported)?);
     }
     let stop = stop::on_ctrl_c("stopping; finished rows are kept (again: at once)");
-    let mut files = Files::new(&args.files)?;
+    let mut files = Files::new(&args.files, before)?;
     let settings = settings(args, &preset);
     let stages = Stages::new(planned.len() as u64, quiet);
+    let began = std::time::Instant::now();
     let devices = devices(&subjects, &settings, &stop, &stages);
     if !quiet {
         for device in &devices {
@@ -272,7 +289,8 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
     files.begin(devices.clone())?;
     let mut show =
         Show { stages, files, error: None, quiet, header: false, width: table::width(&planned) };
-    let stopped = || stop.load(Ordering::Relaxed);
+    let within = args.timing.within.unwrap_or(f64::INFINITY);
+    let stopped = || stop.load(Ordering::Relaxed) || began.elapsed().as_secs_f64() > within;
     let whole = measure::run(&planned, &subjects, &devices, &settings, &stopped, &mut show);
     show.stages.finish();
     if let Some(error) = show.error {
@@ -282,12 +300,18 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
     let results = show.files.results();
     let rows = &results.rows;
     if !quiet {
-        let peers = table::peers(&results.runs[0].peers, rows);
+        let peers = results.runs.last().map_or(&[][..], |run| &run.peers);
+        let peers = table::peers(peers, rows);
         show.stages.print(&peers, show.files.takes_stdout());
     }
     output::write(results, &args.output)?;
     if !whole {
-        let message = format!("stopped after {} of {} rows", rows.len(), planned.len());
+        let all = planned.len() + show.files.before();
+        let message = format!(
+            "stopped after {} of {all} rows{}",
+            rows.len(),
+            if args.files.json.is_some() { "; --resume with that file goes on" } else { "" }
+        );
         return Err(Failure::Interrupted(message).into());
     }
     let failed = rows.iter().filter(|row| matches!(row.outcome, Outcome::Failed { .. })).count();
