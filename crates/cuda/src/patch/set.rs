@@ -146,12 +146,10 @@ impl CudaSet {
         self.stream.synchronize().map_err(failed("cuStreamSynchronize"))
     }
 
-    /// For every value of a chunk as the contract has it, its place in the array of a patch.
-    fn places(&self) -> impl Iterator<Item = usize> + use<> {
-        let layout = self.layouts.input;
-        let width = self.programs.kernel.shape.width();
-        let voxels = layout.len / width.max(1);
-        (0..voxels).flat_map(move |v| (0..width).map(move |u| u * voxels + v))
+    /// Voxels of a patch, halo included, and values of each.
+    fn extent(&self) -> [usize; 2] {
+        let width = self.programs.kernel.shape.width().max(1);
+        [self.layouts.input.len / width, width]
     }
 
     fn check_chunk(&self, len: usize) -> Result<()> {
@@ -218,8 +216,11 @@ impl PatchSet for CudaSet {
         self.check_chunk(values.len())?;
         let mut staging = std::mem::take(&mut self.staging);
         staging.resize(values.len(), 0.0);
-        for (place, value) in self.places().zip(values) {
-            staging[place] = *value;
+        let [voxels, width] = self.extent();
+        for (v, voxel) in values.chunks_exact(width).enumerate() {
+            for (u, value) in voxel.iter().enumerate() {
+                staging[u * voxels + v] = *value;
+            }
         }
         let first = self.layouts.input.start(patch, pitch(&self.layouts.input));
         let to = &self.states[state].values;
@@ -250,8 +251,11 @@ impl PatchSet for CudaSet {
             lifted.and_then(|()| self.whole.read(&self.stream, 0, &mut staging))
         };
         self.noted(done.and_then(|()| self.wait()))?;
-        for (place, value) in self.places().zip(values.iter_mut()) {
-            *value = staging[place];
+        let [voxels, width] = self.extent();
+        for (v, voxel) in values.chunks_exact_mut(width).enumerate() {
+            for (u, value) in voxel.iter_mut().enumerate() {
+                *value = staging[u * voxels + v];
+            }
         }
         self.staging = staging;
         Ok(())
