@@ -493,6 +493,22 @@ fn ccz4_runs_without_spills_by_the_schedule_of_choice() {
 
 #[test]
 #[ignore = "needs an NVIDIA device"]
+fn a_search_finds_a_schedule_that_is_taken_from_then_on() {
+    let backend = CudaBackend::new(0).unwrap();
+    // A size that no table of measured schedules has.
+    let kernel = kernel("euler", "fd4", 3, 5, Plan::Fused).unwrap();
+    let searching = PatchOptions::new(true).with_schedule("search");
+    let start = std::time::Instant::now();
+    let found = backend.patch_kernel(&kernel, &searching).unwrap();
+    println!("{} in {:.1} s: {:?}", kernel.name, start.elapsed().as_secs_f64(), found.report());
+    let start = std::time::Instant::now();
+    let taken = backend.patch_kernel(&kernel, &PatchOptions::new(true)).unwrap();
+    println!("again in {:.2} s", start.elapsed().as_secs_f64());
+    assert_eq!(taken.report().schedule, found.report().schedule);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
 fn a_set_that_does_not_fit_is_refused_before_anything_is_allocated() {
     let backend = CudaBackend::new(0).unwrap();
     let kernel = kernel("euler", "rusanov", 3, 16, Plan::Fused).unwrap();

@@ -32,6 +32,7 @@ fn probe() {
         }
     };
     println!("made by {}, {:?} registers", made.report().made_by, made.report().registers);
+    println!("schedule {}, note {:?}", made.report().schedule, made.report().note);
     let cell = Cell { centre: [0.0; 3], size: [1.0; 3], time: 0.0, time_step: 0.1 };
     let cells = vec![cell; 3];
     let len = kernel.shape.input_len();
@@ -144,6 +145,25 @@ fn what_the_compiler_refuses_is_told_by_its_first_error() {
     let answer = answer(folder.path(), "flat-t64");
     assert!(answer.contains("patch.cu(9): error: what is this"), "{answer}");
     assert!(!answer.contains("warning: w"), "{answer}");
+}
+
+#[test]
+fn a_search_times_all_schedules_once_and_keeps_the_fastest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    compiler(folder.path(), 0);
+    let loaded = |answer: &str| answer.matches("module ").count();
+    let line = |answer: &str| between(answer, "schedule ", "\n").to_owned();
+    let named = loaded(&answer(folder.path(), "flat-t64"));
+    let first = answer(folder.path(), "search");
+    // Times of the stand-in are all the same: the first of the list.
+    assert!(line(&first).contains("Gcell/s, fastest of"), "{first}");
+    assert!(loaded(&first) > 2 * named, "{first}");
+    let second = answer(folder.path(), "search");
+    assert_eq!(line(&second), line(&first));
+    assert_eq!(loaded(&second), named, "{second}");
+    let kept = std::fs::read_dir(folder.path().join("cache/temblor/patch")).expect("the cache");
+    let files = kept.filter_map(|entry| entry.expect("a file").file_name().into_string().ok());
+    assert_eq!(files.filter(|name| name.ends_with(".schedule")).count(), 1);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn version() -> &'static Result<(i32, i32), String> {
 }
 
 /// `$XDG_CACHE_HOME/temblor/patch`, else in `~/.cache`; none on a machine without a home.
-fn folder() -> Option<PathBuf> {
+pub(super) fn folder() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let cache = match set("XDG_CACHE_HOME") {
         Some(folder) => PathBuf::from(folder),
@@ -106,7 +106,7 @@ fn folder() -> Option<PathBuf> {
 }
 
 /// FNV-1a with 128 bits (Fowler, Noll and Vo): stable from build to build, which std's hash is not.
-fn hash(parts: &[&[u8]]) -> u128 {
+pub(super) fn hash(parts: &[&[u8]]) -> u128 {
     let mut hash = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
     for part in parts {
         // The length keeps parts apart.

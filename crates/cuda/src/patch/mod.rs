@@ -10,6 +10,7 @@ mod fetch;
 mod host;
 mod line;
 mod program;
+mod search;
 mod service;
 mod set;
 mod tuned;
@@ -75,7 +76,8 @@ pub(crate) struct CudaPatchKernel {
     pipeline: Option<Pipeline>,
 }
 
-/// Makes a kernel.
+/// Makes a kernel: by the schedule that is named, `search` standing for the fastest of all, else by what
+/// a search has found, else by a measured or the first one.
 pub(crate) fn kernel(
     device: &Device,
     kernel: &Kernel,
@@ -91,7 +93,13 @@ pub(crate) fn kernel(
             Loaded::new(context, kernel, (name, &schedule), &layouts, contract, Beside::Set)?;
         Ok((schedule, loaded))
     };
-    let (schedule, resident) = match &options.schedule {
+    let found = match options.schedule.as_deref() {
+        Some(search::SEARCH) => Some(search::find(device, kernel, contract)?),
+        Some(_) => None,
+        None => search::known(device, kernel, contract),
+    };
+    let named = options.schedule.as_ref().filter(|name| *name != search::SEARCH);
+    let (schedule, mut resident) = match found.as_ref().map(|found| &found.schedule).or(named) {
         Some(name) => load(name)?,
         None => {
             let mut names = schedules(device, kernel)?.into_iter().take(TRIED);
@@ -110,6 +118,9 @@ pub(crate) fn kernel(
             chosen
         }
     };
+    // Said to who asked.
+    let asked = options.schedule.is_some();
+    resident.report.note = found.filter(|_| asked).map(|found| found.note);
     let name = resident.report.schedule.clone();
     let layouts = Layouts::resident(kernel, &schedule);
     let state = Layouts { output: layouts.input, ..layouts };
