@@ -7,6 +7,7 @@
 
 pub mod absorption;
 pub(crate) mod conservation;
+pub mod emulated;
 pub(crate) mod homogeneous;
 mod mirrors;
 mod off_grid;
@@ -14,7 +15,7 @@ mod operators;
 mod order;
 mod reflection;
 pub(crate) mod shot;
-mod symmetry;
+pub mod symmetry;
 mod time_correction;
 
 use crate::{Check, Family, Run};
@@ -92,7 +93,7 @@ pub fn physics_checks() -> Vec<Check> {
         ),
         physics(
             "source_and_receiver_may_change_places",
-            "random medium, points off the grid, 300 and 3000 steps",
+            "random medium, six pairs of points off the grid, 300 and 1500 steps",
             symmetry::reciprocity,
         ),
         physics(
