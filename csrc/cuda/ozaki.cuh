@@ -186,5 +186,15 @@ __device__ __forceinline__ int64_t brick_at(const TemblorStep& s, const TemblorO
   return (int64_t(x) * o.bricks[1] + y) * o.bricks[2] + z;
 }
 
+// Leaves the largest value of the brick whose first node is (i, j, k); a warp has one, and calls it
+// whole.
+__device__ __forceinline__ void leave_peak(const TemblorStep& s, const TemblorOzaki& o, int i,
+                                           int j, int k, uint32_t most,
+                                           uint32_t* __restrict__ peaks) {
+  most = warp_largest(most);
+  if (threadIdx.x % 32 == 0 && j < s.end[1] && k < s.end[2])
+    peaks[brick_at(s, o, i, j, k)] = most;
+}
+
 }  // namespace ozaki
 }  // namespace temblor
