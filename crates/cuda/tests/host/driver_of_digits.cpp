@@ -17,7 +17,7 @@ namespace {
 
 #define LAYERS_OF_RADIUS(R) KERNEL(acoustic_iso_cpml_r##R), KERNEL(acoustic_iso_minimod_r##R)
 #define KERNELS_OF_DIGITS(D)                                                                      \
-  KERNEL(acoustic_iso_ozaki_mma_##D##_y16z64), KERNEL(acoustic_iso_ozaki_dp4a_##D##_y16z64)
+  KERNEL(acoustic_iso_ozaki_mma_##D##_y16z32), KERNEL(acoustic_iso_ozaki_dp4a_##D##_y16z64)
 const Table all = {
     LAYERS_OF_RADIUS(1), LAYERS_OF_RADIUS(2), LAYERS_OF_RADIUS(3), LAYERS_OF_RADIUS(4),
     LAYERS_OF_RADIUS(5), LAYERS_OF_RADIUS(6), LAYERS_OF_RADIUS(7), LAYERS_OF_RADIUS(8),

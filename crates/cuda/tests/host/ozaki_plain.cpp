@@ -83,7 +83,7 @@ double off(Case& c, const std::vector<double>& weights) {
   return most;
 }
 
-#define BOTH(NAME) {acoustic_iso_ozaki_mma_##NAME##_y16z64, acoustic_iso_ozaki_dp4a_##NAME##_y16z64}
+#define BOTH(NAME) {acoustic_iso_ozaki_mma_##NAME##_y16z32, acoustic_iso_ozaki_dp4a_##NAME##_y16z64}
 const struct {
   int a, w, trim;
   Kernel kernels[2];
@@ -109,7 +109,8 @@ void bits_are_those_of_the_tuned_kernels() {
       step(c, plain_of(c, operators[row.a - 1], row.w, row.trim));
       check(peaks_are_left(c), "largest values, " + what);
       Case other = before;
-      other.step(row.kernels[(row.a + row.w + which) % 2], 16, 64, 64);
+      const int engine = (row.a + row.w + which) % 2;
+      other.step(row.kernels[engine], 16, engine == 0 ? 32 : 64, 64);
       check(same_bits(c, other), "bits beside a tuned kernel, " + what);
     }
 }
