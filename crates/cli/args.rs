@@ -133,6 +133,10 @@ pub struct NumericsArgs {
     /// Most that reduced storage may cost traces, relative L2 after 2,000 steps [default: 1%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub max_trace_error: Option<f64>,
+    /// Drop the products of digits that the Laplacian is right to this without, relative rms of white data,
+    /// such as 0.01%; of the digits that --arithmetic or [operator] names
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub max_laplacian_error: Option<f64>,
 }
 
 /// A number with a percent sign as a fraction.

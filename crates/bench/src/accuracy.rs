@@ -171,7 +171,9 @@ pub fn bound(problem: &WaveProblem, steps: u32) -> f64 {
     let unit = match problem.arithmetic {
         Arithmetic::F64 => f64::EPSILON / 2.0,
         // Of the uniform data here a tile's largest value is 1.7 times the root mean square.
-        arithmetic @ Arithmetic::Stored(_) => (arithmetic.laplacian_error() / 2.0).max(single),
+        arithmetic @ Arithmetic::Stored(_) => {
+            (arithmetic.laplacian_error(&problem.operator) / 2.0).max(single)
+        }
         _ => single,
     };
     let taps = 2 * problem.operator.radius() * problem.grid.dimensions();
@@ -180,7 +182,7 @@ pub fn bound(problem: &WaveProblem, steps: u32) -> f64 {
     let rounding = 2.0 * (roundings as f64).sqrt() * unit;
     // A step adds c^2 dt^2 L p, which is at most four times p.
     let digits = match problem.arithmetic {
-        arithmetic @ Arithmetic::Digits(_) => 4.0 * arithmetic.laplacian_error(),
+        arithmetic @ Arithmetic::Digits(_) => 4.0 * arithmetic.laplacian_error(&problem.operator),
         _ => 0.0,
     };
     f64::from(steps) * (rounding + digits)

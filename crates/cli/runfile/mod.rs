@@ -116,6 +116,7 @@ impl Job {
         let operator_why =
             operator::settle(&file.operator, numerics.max_dispersion, &mut spec, range, &shots)
                 .with_context(in_file)?;
+        operator::trim(&file.operator, numerics, &mut spec).with_context(in_file)?;
         let survey = Survey::new(spec, range, shots).with_context(in_file)?;
         let snapshots = output
             .snapshots

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use temblor_physics::choice::{Choice, Demand};
 use temblor_physics::{
-    Arithmetic, Operator, OperatorName, RunBand, RunStep, SpeedStorage, Storage, WavefieldStorage,
+    Arithmetic, DigitKind, Digits, Operator, OperatorName, QuantisedOperator, RunBand, RunStep,
+    SpeedStorage, Storage, WavefieldStorage,
 };
 use temblor_solver::{Band, Shot, SpeedRange, StepRule, SurveySpec};
 
@@ -23,7 +24,56 @@ pub(super) fn arithmetic(
     table: &OperatorTable,
     numerics: &NumericsArgs,
 ) -> anyhow::Result<Arithmetic> {
-    let asked = numerics.arithmetic.unwrap_or(table.arithmetic);
+    within(numerics.arithmetic.unwrap_or(table.arithmetic), table, numerics)
+}
+
+/// Drops the products of digits that `max_laplacian_error` allows, now that the operator is known.
+///
+/// # Errors
+/// [`Failure::BadInput`] for an arithmetic without products to drop; an error of the physics with the error
+/// that all products leave, if that is above the bound; as [`arithmetic`] for what is left.
+pub(super) fn trim(
+    table: &OperatorTable,
+    numerics: &NumericsArgs,
+    spec: &mut SurveySpec,
+) -> anyhow::Result<()> {
+    let Some(bound) = numerics.max_laplacian_error.or(table.max_laplacian_error) else {
+        return Ok(());
+    };
+    let asked = spec.arithmetic;
+    let digits = match asked {
+        Arithmetic::Digits(digits) if digits.kind == DigitKind::Int8 && digits.trim == 0 => digits,
+        Arithmetic::Digits(digits) if digits.kind == DigitKind::Int8 => {
+            let message = format!(
+                "{asked} says which products to drop, and so does max_laplacian_error: leave out :trim={}",
+                digits.trim
+            );
+            return Err(Failure::input(message).into());
+        }
+        _ => {
+            let message = format!(
+                "max_laplacian_error drops products of digits, which {asked} has not: take int8-2x3, or \
+                 leave it out"
+            );
+            return Err(Failure::input(message).into());
+        }
+    };
+    if !(bound.is_finite() && bound > 0.0) {
+        let message =
+            format!("[operator] max_laplacian_error is {bound}: give a positive fraction");
+        return Err(Failure::input(message).into());
+    }
+    let trim = QuantisedOperator::new(&spec.operator, digits.operator)?.trim_for(digits, bound)?;
+    spec.arithmetic = within(Arithmetic::Digits(Digits { trim, ..digits }), table, numerics)?;
+    Ok(())
+}
+
+/// `asked`, if the traces that it gives are good enough.
+fn within(
+    asked: Arithmetic,
+    table: &OperatorTable,
+    numerics: &NumericsArgs,
+) -> anyhow::Result<Arithmetic> {
     let bound = numerics.max_trace_error.or(table.max_trace_error).unwrap_or(MAX_TRACE_ERROR);
     if !(bound.is_finite() && bound > 0.0) {
         let message = format!("[operator] max_trace_error is {bound}: give a positive fraction");

@@ -133,11 +133,19 @@ pub struct OperatorTable {
     pub arithmetic: Arithmetic,
     /// Most that reduced storage may cost traces, relative L2 after 2,000 steps.
     pub max_trace_error: Option<f64>,
+    /// Most that dropped products of digits may cost a Laplacian, relative rms of white data.
+    pub max_laplacian_error: Option<f64>,
 }
 
 impl Default for OperatorTable {
     fn default() -> Self {
-        Self { order: None, name: None, arithmetic: Arithmetic::F32, max_trace_error: None }
+        Self {
+            order: None,
+            name: None,
+            arithmetic: Arithmetic::F32,
+            max_trace_error: None,
+            max_laplacian_error: None,
+        }
     }
 }
 

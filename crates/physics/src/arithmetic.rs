@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Operator, QuantisedOperator, Result};
 
 /// What names can be.
 const KNOWN: &str = "use f32, f64; int16, int16-increment, fp16, fp16-scaled, bf16, bf16x2 or f32, \
@@ -178,28 +178,20 @@ impl Arithmetic {
         wavefields + speed.bytes()
     }
 
-    /// Relative rms error of one Laplacian of white data in a tile, order 8, as an order of magnitude
-    /// that is not passed; that of FP32 where nothing else is larger.
+    /// Relative rms error of one Laplacian of white data in a tile that is not passed; that of FP32 where nothing
+    /// else is larger. That of digits is [`QuantisedOperator::predicted_error`] in three dimensions.
+    ///
+    /// Infinite for digits that the operator cannot be made of.
     #[must_use]
-    pub fn laplacian_error(self) -> f64 {
+    pub fn laplacian_error(self, operator: &Operator) -> f64 {
         const SINGLE: f64 = 1e-6;
         match self {
             Self::F64 => 1e-14,
             Self::F32 => SINGLE,
-            Self::Digits(digits) => {
-                let operator: f64 =
-                    [4e-3, TWO_DIGITS, 0.0][usize::from(digits.operator - 1).min(2)];
-                let wavefield = [1e-2, 4e-5, 0.0][usize::from(digits.wavefield - 1).min(2)];
-                // Products of the first diagonal that is dropped: two digits of 7 bits, both signs.
-                let kept = i32::from(digits.operator + digits.wavefield - 1 - digits.trim);
-                let dropped = if digits.trim > 0 { 4.0 * 256.0_f64.powi(-kept) } else { 0.0 };
-                let adaptive = if digits.adaptive > 0 {
-                    4.0 * 2.0_f64.powi(-i32::from(digits.adaptive))
-                } else {
-                    0.0
-                };
-                operator.max(wavefield).max(dropped).max(adaptive).max(SINGLE)
-            }
+            Self::Digits(digits) => match QuantisedOperator::new(operator, digits.operator) {
+                Ok(quantised) => quantised.largest_error(digits).max(SINGLE),
+                Err(_) => f64::INFINITY,
+            },
             // Half a unit in the last place of a tile's largest value, of a value where each has an
             // exponent; neighbours are rounded independently, so nothing grows but by the weights.
             Self::Stored(storage) => {
@@ -218,7 +210,7 @@ impl Arithmetic {
     }
 
     /// Relative L2 error of traces against unrounded FP32 after 2,000 steps near the CFL limit in a
-    /// layered model, as an order of magnitude; none where it is that of FP32.
+    /// layered model at order 8, as an order of magnitude; none where it is that of FP32.
     #[must_use]
     pub fn trace_error(self) -> Option<f64> {
         let storage = match self {
@@ -227,7 +219,7 @@ impl Arithmetic {
             // are as good as FP32: what they leave of an operator that they do not hold exactly is
             // a change of the phase velocity below 2e-5.
             Self::Digits(_) => {
-                let error = self.laplacian_error();
+                let error = self.laplacian_error(&Operator::Direct { order: 8 });
                 return (error > TWO_DIGITS).then_some(45.0 * error);
             }
             Self::Stored(storage) => storage,

@@ -150,17 +150,30 @@ impl QuantisedOperator {
         square.sqrt()
     }
 
-    /// The most diagonals of products that can be dropped with a predicted error of at most
+    /// The same, not passed in any number of dimensions nor by adaptive digits.
+    #[must_use]
+    pub fn largest_error(&self, digits: Digits) -> f64 {
+        // Centres of three axes add up and sides do not: up to sqrt(3). A tile's digits are cut where
+        // the root mean square of what is left is `adaptive` bits below its own; the Laplacian of that has up to
+        // four times its part of the whole.
+        let adaptive = match digits.adaptive {
+            0 => 0.0,
+            bits => 4.0 * (-f64::from(bits)).exp2(),
+        };
+        (3_f64.sqrt() * self.predicted_error(digits)).max(adaptive)
+    }
+
+    /// The most diagonals of products that can be dropped with a [`QuantisedOperator::largest_error`] of at most
     /// `budget`, a fraction; never all.
     ///
     /// # Errors
     /// If nothing may be dropped and the error is still larger, with the error there is.
     pub fn trim_for(&self, digits: Digits, budget: f64) -> Result<u8> {
-        let error = |trim| self.predicted_error(Digits { trim, ..digits });
+        let error = |trim| self.largest_error(Digits { trim, ..digits });
         let most = digits.operator + digits.wavefield - 2;
         (0..=most).rev().find(|&trim| error(trim) <= budget).ok_or_else(|| {
             let remedy = format!(
-                "{}x{} digits leave {:.1e} with all products",
+                "{}x{} digits leave up to {:.1e} with all products: the nearest, or take more digits",
                 digits.operator,
                 digits.wavefield,
                 error(0)

@@ -32,9 +32,9 @@
 //!                  d+ stochastic    1.4e-4   4.1e-4   3.4e-4
 //!                  p+ stochastic    1.9e-4   6.8e-4   4.6e-4
 //!                  both stochastic  1.8e-4   5.2e-4   5.0e-4
-//! fp16-scaled      to nearest       4.9e-3   1.1e-2
+//! fp16-scaled      to nearest       4.9e-3   1.1e-2   2.8e-2
 //!                  stochastic       5.7e-3   9.6e-3   1.2e-2
-//! bf16             to nearest       6.3e-2   1.5e-1
+//! bf16             to nearest       6.3e-2   1.5e-1   2.0e-1
 //!                  stochastic       4.8e-2   1.3e-1   1.1e-1
 //! ```
 //!
