@@ -185,7 +185,7 @@ void what_lies_in_reach_decides() {
 void what_lies_beyond_a_thin_brick_decides() {
   const int extents[3][3] = {{65, 8, 16}, {4, 33, 16}, {4, 8, 65}};
   const double h[3] = {1, 1, 1};
-  for (const Kernel kernel : {TILES[0].kernel, TILES[5].kernel})
+  for (const Tile& tile : ENGINES)
     for (int axis = 0; axis < 3; ++axis) {
       const int* n = extents[axis];
       const int whole[3] = {n[0] + 8, n[1] + 8, n[2] + 8};
@@ -197,7 +197,7 @@ void what_lies_beyond_a_thin_brick_decides() {
       });
       c.find_peaks();
       c.lay_bare();
-      c.step(kernel, 16, 64, 64);
+      c.step(tile.kernel, tile.ty, tile.tz, 64);
       // Half a unit, 2^-23 of a peak of 1, on each of the taps, whose sizes add up to 6.51 an
       // axis, and what FP32 rounds.
       double off = 0.0;
