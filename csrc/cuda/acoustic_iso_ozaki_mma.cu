@@ -4,9 +4,10 @@
 // lies on 128 B. Any box; tiles on its far edges are cut. next may be prev: a thread reads p- at
 // its own nodes only.
 // Tile 16 x 32: 64 KiB shared, 128 threads, 168 registers, three blocks per multiprocessor.
-// Others on an H200 at 800^3, (2, 3) digits, Gpts/s where this one has 162: 16 x 64 in one block of
-// 252 registers 114, 32 x 32 and 32 x 64 in 128 registers, which spill, 92; digits packed four
-// neighbours to a word, x by dp4a, two barriers a quad, 16 x 64: 118; marches of 32 planes 156.
+// Others on an H200 at 800^3, (2, 3) digits, Gpts/s where this one has 154: 16 x 64 in one block of
+// 252 registers 114; 32 x 32 in 128 registers 129, with spills 92; four nodes along z per thread
+// 155 (more code); p through L1 152; the operator along y from shared memory too 148; marches of 32
+// planes 4 % slower; digits packed four neighbours to a word, x by dp4a, 16 x 64: 119.
 // sm_80 and later. 16 B per point; 162 products of digits at (2, 3), of 832 that the matrices make.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "ozaki_mma.cuh"

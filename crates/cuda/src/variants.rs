@@ -134,7 +134,7 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
     let fits =
         |engine| ozaki::is_tuned(problem, digits) && limits.shared >= ozaki::most_shared(engine);
     let mut variants = Vec::new();
-    // On an H200 at 800^3, (2,3) digits: tensor cores 162 Gpts/s, dp4a 127 (docs/arithmetic.md).
+    // On an H200 at 800^3, (2,3) digits: tensor cores 154 Gpts/s, dp4a 124 (docs/arithmetic.md).
     if limits.capability >= 80 && fits(Engine::Tensor) {
         let about = "products of digits on tensor cores";
         variants.push(Variant::new("ozaki_mma", about, 16.0, flops, 1));
