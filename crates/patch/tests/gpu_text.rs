@@ -268,6 +268,10 @@ fn patches_side_by_side_give_the_interpreters_bits() {
         for name in names {
             agrees(&fused, &oracle, name, true);
         }
+        let tile = Schedule::parse("tile-t64-l8").unwrap();
+        let layouts = Layouts::resident(&fused, &tile);
+        let refused = gpu::emit(&fused, &tile, &layouts, Dialect::Cuda).unwrap_err();
+        assert!(refused.to_string().contains("direct and flat"), "{refused}");
         // Chunks of the host stay as they are.
         if !heavy {
             agrees(&fused, &oracle, "flat-t64-l8", false);

@@ -260,7 +260,17 @@ mod tests {
         assert_eq!((schedule.threads, schedule.blocks, schedule.values), (128, 2, 96));
         assert_eq!((schedule.groups, schedule.sweep), (3, true));
         assert_eq!(schedule.order, Some(Order::Depth));
-        for wrong in ["", "fast", "tile-x3", "tile-t0", "tile-t", "direct-t4096", "tile-\u{e9}"] {
+        for wrong in [
+            "",
+            "fast",
+            "tile-x3",
+            "tile-t0",
+            "tile-t",
+            "direct-t4096",
+            "flat-l3",
+            "flat-l64",
+            "tile-\u{e9}",
+        ] {
             let error = Schedule::parse(wrong).unwrap_err().to_string();
             assert!(error.contains("direct-t128-b2-r100"), "{error}");
         }
