@@ -70,10 +70,13 @@ fn stored_steps_are_within_the_codecs_bound_on_a_card() {
         .collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let walls = ["zero", "cpml and walls", "minimod and walls"];
-    one_step_is_within_the_codecs_bound(&card(), &[[33, 17, 65]], &all, &walls);
+    one_step_is_within_the_codecs_bound(&card(), &[[33, 17, 65]], 8, &all, &walls);
     // More than a tile along y and z.
     let tuned = ["int16", "int16+u16", "int16-increment", "int16-increment+u16"];
-    one_step_is_within_the_codecs_bound(&card(), &[[24, 140, 352]], &tuned, &walls[..2]);
+    for order in [4, 6, 8] {
+        let shapes = [[24, 140, 352]];
+        one_step_is_within_the_codecs_bound(&card(), &shapes, order, &tuned, &walls[..2]);
+    }
 }
 
 #[test]
@@ -148,9 +151,14 @@ fn probe_stand_in() {
         "steps" => {
             let shapes = [[14, 20, 105]];
             let names = ["int16+u16", "int16-increment", "fp16-scaled", "fp16+u16"];
-            one_step_is_within_the_codecs_bound(&backend, &shapes, &names, &["cpml and walls"]);
+            one_step_is_within_the_codecs_bound(&backend, &shapes, 8, &names, &["cpml and walls"]);
             let names = ["int16", "int16-increment+u16", "bf16", "bf16x2+u16"];
-            one_step_is_within_the_codecs_bound(&backend, &shapes, &names, &["zero"]);
+            one_step_is_within_the_codecs_bound(&backend, &shapes, 8, &names, &["zero"]);
+            // Other radii have rings of other sizes.
+            for order in [4, 6] {
+                let names = ["int16-increment+u16", "int16"];
+                one_step_is_within_the_codecs_bound(&backend, &shapes, order, &names, &["zero"]);
+            }
         }
         "bits" => {
             let names = ["int16-increment+u16"];

@@ -65,7 +65,9 @@ const fn shared(shape: (usize, usize), coded: bool, radius: usize) -> usize {
     let before = (2 * rows * width).next_multiple_of(128);
     let speed = (if coded { 2 } else { 4 } * rows * width).next_multiple_of(128);
     let floats = 2 * 4 * (width + 2 * HALO_Z) * rows_read;
-    let units = 4 * 8 * rows_read * (width / LINE + 2);
+    // Both by pairs of rows, the first of which begins on an even one of the tile's own.
+    let pairs = (rows_read + radius % 2).div_ceil(2);
+    let units = 4 * 16 * pairs * (width / LINE + 2);
     (RING * (codes + before + speed) + floats + units + 8 * (RING + 1)).next_multiple_of(8)
 }
 
@@ -170,6 +172,9 @@ mod tests {
         // floats, four of 7 x 32 pairs of floats, five barriers.
         let codes = 4 * 2 * (176 * 32 + 2 * 160 * 24);
         assert_eq!(shared((160, 12), true, 4), codes + 2 * 168 * 32 * 4 + 4 * 7 * 32 * 8 + 40);
+        // 30 rows, of which the tile's own begin on the fourth: 16 pairs.
+        let codes = 4 * (2_usize * 176 * 30).next_multiple_of(128) + 4 * 2 * 2 * 160 * 24;
+        assert_eq!(shared((160, 12), true, 3), codes + 2 * 168 * 30 * 4 + 4 * 7 * 16 * 16 + 40);
         assert_eq!(TILES.map(threads), [512; 3]);
         for wavefields in [WavefieldStorage::Int16, WavefieldStorage::Int16Increment] {
             for speed in [SpeedStorage::F32, SpeedStorage::Uint16] {

@@ -201,13 +201,14 @@ pub(crate) fn layers_and_walls_agree_with_f64(
 pub(crate) fn one_step_is_within_the_codecs_bound(
     backend: &CudaBackend,
     shapes: &[[usize; 3]],
+    order: usize,
     names: &[&str],
     walls: &[&str],
 ) {
     for &name in names {
         for (which, boundaries) in boundaries().into_iter().filter(|(w, _)| walls.contains(w)) {
             for &shape in shapes {
-                let problem = stored(shape, 8, boundaries, name);
+                let problem = stored(shape, order, boundaries, name);
                 for variant in backend.variants(&problem).unwrap() {
                     let (mut plan, oracle, _) = start(backend, &problem, name, &variant.name, 1);
                     plan.advance(1).unwrap();

@@ -95,6 +95,8 @@ struct Machine {
   int vote = 0;
   // From the last thread and block to the first.
   bool backwards = false;
+  // Bytes of dynamic shared memory that the launch asked for.
+  size_t shared = SHARED;
 };
 
 inline Machine& machine() {
@@ -173,6 +175,11 @@ inline T taken(const unsigned char (*given)[64], int lane) {
 inline int lanes() { return machine().warps[machine().now->warp].lanes; }
 inline int lane() { return machine().now->lane; }
 
+inline unsigned char* dynamic() {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(machine().memory.data());
+  return reinterpret_cast<unsigned char*>((at + 1023) / 1024 * 1024);
+}
+
 inline void run_block(dim3 block) {
   Machine& m = machine();
   const int count = int(block.x * block.y * block.z);
@@ -211,6 +218,10 @@ inline void run_block(dim3 block) {
     if (m.progress == before)
       stop("all threads wait: a barrier or collective that some never reach");
   }
+  const auto written = [](unsigned char byte) { return byte != 0xff; };
+  const unsigned char* end = m.memory.data() + m.memory.size();
+  if (std::any_of(static_cast<const unsigned char*>(dynamic() + m.shared), end, written))
+    stop("shared memory beyond what the launch asked for");
 }
 
 // Runs body once per thread of the grid; body calls the kernel.
@@ -379,10 +390,7 @@ inline void __stcg(T* p, T value) { *p = value; }
 // What csrc/cuda/machine.cuh writes in PTX.
 namespace temblor {
 
-inline unsigned char* dynamic_shared() {
-  const uintptr_t at = reinterpret_cast<uintptr_t>(on_cpu::machine().memory.data());
-  return reinterpret_cast<unsigned char*>((at + 1023) / 1024 * 1024);
-}
+inline unsigned char* dynamic_shared() { return on_cpu::dynamic(); }
 
 inline void prefetch_l2(const void*) {}
 template <class T>
@@ -436,6 +444,7 @@ namespace temblor {
 inline void barrier_init(uint64_t* barrier, uint32_t arrivals) {
   if (arrivals != 1) on_cpu::stop("only barriers of one arrival are supported");
   on_cpu::barrier_at(barrier) = {};
+  *barrier = 0;
 }
 inline void barrier_init_fence() {}
 inline void barrier_expect(uint64_t* barrier, uint32_t bytes) {

@@ -106,7 +106,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* n, void*, int, siz
   return *n = 1, 0;
 }
 int cuLaunchKernel(const Bind* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                   unsigned bz, unsigned, void*, void** parameters, void**) {
+                   unsigned bz, unsigned shared, void*, void** parameters, void**) {
   on_cpu::machine().backwards = getenv("STANDIN_BACKWARDS") != nullptr;
   const Run kernel = (*f)(parameters);
   const Run run = [=] {
@@ -115,6 +115,7 @@ int cuLaunchKernel(const Bind* f, unsigned gx, unsigned gy, unsigned gz, unsigne
     const unsigned mode = __builtin_ia32_stmxcsr();
 #endif
     flush_denormals();
+    on_cpu::machine().shared = shared;
     on_cpu::launch({gx, gy, gz}, {bx, by, bz}, kernel);
 #if defined(__SSE__)
     __builtin_ia32_ldmxcsr(mode);
