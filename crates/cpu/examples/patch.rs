@@ -84,8 +84,7 @@ fn time(
     let mut results = Vec::new();
     let begin = Instant::now();
     let mut rounds = 0;
-    let seconds = std::env::var("SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(1.0);
-    while rounds < 3 || begin.elapsed().as_secs_f64() < seconds {
+    while rounds < 3 || begin.elapsed().as_secs_f64() < 1.0 {
         for (place, (_, _, kernel)) in made.iter_mut().enumerate() {
             let mut outputs = vec![vec![0.0; shape.output_len()]; patches];
             let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();

@@ -86,7 +86,7 @@ impl Buffer {
             .map_err(failed("cuMemcpyHtoDAsync"))
     }
 
-    /// Queues a copy of `values` doubles from a place on the host to the buffer, from double `first` on.
+    /// Queues a copy of `values` doubles from a place on the host to the start of the buffer.
     ///
     /// # Safety
     /// So many values lie at `from` in page-locked memory and stay as they are until the stream gets
@@ -95,18 +95,18 @@ impl Buffer {
         &self,
         stream: &CudaStream,
         from: *const f64,
-        first: usize,
         values: usize,
     ) -> Result<()> {
-        assert!(2 * (first + values) <= self.elements, "a copy past the end of a buffer");
-        let to = self.address + 8 * first as u64;
+        assert!(2 * values <= self.elements, "a copy past the end of a buffer");
         // SAFETY: the destination range lies in this allocation, as asserted; the source as promised.
-        unsafe { sys::cuMemcpyHtoDAsync_v2(to, from.cast(), 8 * values, stream.cu_stream()) }
-            .result()
-            .map_err(failed("cuMemcpyHtoDAsync"))
+        unsafe {
+            sys::cuMemcpyHtoDAsync_v2(self.address, from.cast(), 8 * values, stream.cu_stream())
+        }
+        .result()
+        .map_err(failed("cuMemcpyHtoDAsync"))
     }
 
-    /// Queues a copy of `values` doubles of the buffer, from double `first` on, to a place on the host.
+    /// Queues a copy of `values` doubles from the start of the buffer to a place on the host.
     ///
     /// # Safety
     /// So many values have room at `to` in page-locked memory that nobody else uses until the stream
@@ -115,15 +115,15 @@ impl Buffer {
         &self,
         stream: &CudaStream,
         to: *mut f64,
-        first: usize,
         values: usize,
     ) -> Result<()> {
-        assert!(2 * (first + values) <= self.elements, "a copy past the end of a buffer");
-        let from = self.address + 8 * first as u64;
+        assert!(2 * values <= self.elements, "a copy past the end of a buffer");
         // SAFETY: the source range lies in this allocation, as asserted; the target as promised.
-        unsafe { sys::cuMemcpyDtoHAsync_v2(to.cast(), from, 8 * values, stream.cu_stream()) }
-            .result()
-            .map_err(failed("cuMemcpyDtoHAsync"))
+        unsafe {
+            sys::cuMemcpyDtoHAsync_v2(to.cast(), self.address, 8 * values, stream.cu_stream())
+        }
+        .result()
+        .map_err(failed("cuMemcpyDtoHAsync"))
     }
 
     /// Queues a copy of `count` elements of another buffer, from `from_first` on, to `first` on.

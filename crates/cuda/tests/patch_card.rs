@@ -306,8 +306,6 @@ fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
         ("euler", "rusanov", 3, 3, 2000),
         ("euler", "rusanov", 2, 3, 5000),
         ("euler", "fd4", 3, 5, 300),
-        // Chunks that are copied one by one.
-        ("euler", "rusanov", 3, 16, 40),
         ("acoustics", "godunov", 2, 3, 1000),
     ];
     let mut odd = false;

@@ -29,10 +29,6 @@ const PIECE: usize = 4 << 20;
 /// Bytes below which a piece is not cut further for the sake of overlap.
 const LEAST: usize = 512 << 10;
 
-/// Bytes from which on a scattered chunk has a copy of its own: such copies reach the bus's rate, and the
-/// host queues one in less time than it takes.
-const COPIED: usize = 128 << 10;
-
 /// Most chunks of which the addresses are on the card at a time.
 const BATCH: usize = 1 << 18;
 
@@ -247,13 +243,7 @@ impl Fetch {
             if let Some(whole) = whole {
                 // SAFETY: the stretch lies in one range of page-locked memory, and the chunks, all that
                 // is read of what is copied, are borrowed until `wait`.
-                unsafe { slot.raw.fill_from(fetch, whole.start, 0, whole.values) }?;
-            } else if 8 * lens[0] >= COPIED {
-                for (n, &k) in part.iter().enumerate() {
-                    let (start, at) = (call.inputs[k].as_ptr(), n * pitch[0]);
-                    // SAFETY: a chunk, borrowed until `wait`.
-                    unsafe { slot.inputs.fill_from(fetch, start, at, lens[0]) }?;
-                }
+                unsafe { slot.raw.fill_from(fetch, whole.start, whole.values) }?;
             } else {
                 // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
                 unsafe { program.move_chunks(fetch, way, ends, count, [lens[0], pitch[0]]) }?;
@@ -292,13 +282,7 @@ impl Fetch {
             if whole.is_some() {
                 let start = outputs[part[0]].as_mut_ptr();
                 // SAFETY: the chunks follow each other from there on, and are borrowed until `wait`.
-                unsafe { slot.outputs.read_to(store, start, 0, count * lens[1]) }?;
-            } else if 8 * lens[1] >= COPIED {
-                for (n, &k) in part.iter().enumerate() {
-                    let (start, at) = (outputs[k].as_mut_ptr(), n * pitch[1]);
-                    // SAFETY: a chunk, borrowed until `wait`.
-                    unsafe { slot.outputs.read_to(store, start, at, lens[1]) }?;
-                }
+                unsafe { slot.outputs.read_to(store, start, count * lens[1]) }?;
             } else {
                 let (way, ends) = (Way::Back, (word(1), slot.outputs.address()));
                 // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
