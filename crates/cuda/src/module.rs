@@ -1,6 +1,7 @@
 //! Kernels of a plan, and one typed launcher per kernel.
 #![expect(unsafe_code, reason = "launches hand raw addresses to kernels")]
 
+pub(crate) mod maps;
 pub(crate) mod ozaki;
 pub(crate) mod roofs;
 pub(crate) mod stored;
@@ -8,10 +9,11 @@ pub(crate) mod stored;
 use std::collections::HashMap;
 use std::ffi::c_void;
 
-use cudarc::driver::sys::{self, CUfunction_attribute};
+use cudarc::driver::sys::CUfunction_attribute;
 use cudarc::driver::{CudaFunction, CudaStream, result};
 use temblor_backend::{Error, Result};
 
+use self::maps::TensorMap;
 use crate::ID;
 use crate::arguments::{
     TemblorBoxes, TemblorCpml, TemblorFused, TemblorImages, TemblorLayerTiles, TemblorMinimod,
@@ -27,11 +29,6 @@ const THREADS: u32 = 256;
 
 /// Most blocks of a kernel whose threads stride over their work.
 const STRIDING_BLOCKS: usize = 4096;
-
-/// A description of a field for bulk tensor copies, passed to kernels by value.
-#[repr(transparent)]
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TensorMap(sys::CUtensorMap);
 
 /// A kernel argument passed by value.
 trait Argument {
@@ -53,7 +50,6 @@ impl Argument for TemblorImages {}
 impl Argument for TemblorRegion {}
 impl Argument for TemblorFused {}
 impl Argument for TemblorTiles {}
-impl Argument for TensorMap {}
 
 /// Addresses of node 0 of the fields of a step; `next` may be `previous`.
 #[derive(Debug, Clone, Copy)]
@@ -441,53 +437,6 @@ pub(crate) struct TmaShape {
     pub(crate) tiles: TemblorTiles,
     /// Blocks.
     pub(crate) blocks: usize,
-}
-
-/// What a field consists of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Element {
-    F32,
-    U16,
-}
-
-/// Describes a field at `base` (its first element, halo included) for copies of `boxed` (y, z).
-pub(crate) fn tensor_map(
-    base: u64,
-    layout: &Layout,
-    boxed: [u32; 2],
-    element: Element,
-) -> Result<TensorMap> {
-    use sys::CUtensorMapDataType as Type;
-    let (kind, bytes) = match element {
-        Element::F32 => (Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4),
-        Element::U16 => (Type::CU_TENSOR_MAP_DATA_TYPE_UINT16, 2),
-    };
-    let mut map = sys::CUtensorMap { opaque: [0; 16] };
-    let dims = [layout.pitch as u64, layout.rows as u64, layout.planes as u64];
-    let strides = [bytes * layout.stride_y() as u64, bytes * layout.stride_x() as u64];
-    let box_dims = [boxed[1], boxed[0], 1];
-    let steps = [1_u32; 3];
-    // SAFETY: all pointers are to live arrays of the rank's length; the address is only recorded.
-    let status = unsafe {
-        sys::cuTensorMapEncodeTiled(
-            &raw mut map,
-            kind,
-            3,
-            base as *mut c_void,
-            dims.as_ptr(),
-            strides.as_ptr(),
-            box_dims.as_ptr(),
-            steps.as_ptr(),
-            sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
-            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
-            // Promotion to 128 or 256 B fetches lines that halos need 16 B of: on an H200 it cost
-            // 1 to 3 % (128 B) and 9 % (256 B).
-            sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
-            sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        )
-    };
-    status.result().map_err(failed("cuTensorMapEncodeTiled"))?;
-    Ok(TensorMap(map))
 }
 
 fn extent(step: &TemblorStep, axis: usize) -> usize {

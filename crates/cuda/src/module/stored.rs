@@ -4,7 +4,8 @@
 use cudarc::driver::CudaStream;
 use temblor_backend::Result;
 
-use super::{Argument, Kernels, THREADS, TensorMap, blocks_of, int, striding_blocks};
+use super::maps::TensorMap;
+use super::{Argument, Kernels, THREADS, blocks_of, int, striding_blocks};
 use crate::arguments::{
     TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorRegion, TemblorStep, TemblorStored,
     TemblorTiles,
