@@ -88,16 +88,18 @@ fn main() -> Result<()> {
         case("int16-increment+u16", "stored_wide", 160),
         case("f32", "wide", 0),
     ];
-    for width in [96, 128] {
-        cases.push(case("int16+u16", "stored_wide", width));
-        cases.push(case("int16-increment+u16", "stored_wide", width));
-    }
     cases.extend([
         // Once more, on a card that has been busy for as long as the cases before.
         case("f32", "tma", 0),
         layered("f32", "wide"),
         layered("int16+u16", "stored_wide"),
         layered("int16-increment+u16", "stored_wide"),
+    ]);
+    for width in [96, 128] {
+        cases.push(case("int16+u16", "stored_wide", width));
+        cases.push(case("int16-increment+u16", "stored_wide", width));
+    }
+    cases.extend([
         case("int16", "stored_wide", 0),
         case("int16-increment", "stored_wide", 0),
         case("int16+u16", "stored", 0),
