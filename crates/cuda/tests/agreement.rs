@@ -5,12 +5,14 @@
 
 mod cases;
 mod oracle;
+#[path = "cases/start.rs"]
+mod start;
 
 use cases::{FASTEST, cpml, download, minimod, problem, random, tables};
 use ndarray::Array3;
-use oracle::Oracle;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use start::random_start;
 use temblor_backend::{Backend, Field, PlanOptions, Region};
 use temblor_cuda::CudaBackend;
 use temblor_physics::{Boundaries, Boundary, Face, WaveProblem};
@@ -23,18 +25,7 @@ const BOUND_PER_STEP: f64 = 1e-6;
 fn disagreement(backend: &CudaBackend, problem: &WaveProblem, steps: usize) -> Vec<(String, f64)> {
     let shape = problem.grid.shape;
     let mut rng = ChaCha8Rng::seed_from_u64(7);
-    let mut oracle = Oracle::new(problem);
-    oracle.p = random(&mut rng, shape, -1.0, 1.0);
-    oracle.previous = random(&mut rng, shape, -1.0, 1.0);
-    oracle.speed = random(&mut rng, shape, 1500.0, FASTEST);
-    for face in Face::ALL {
-        if matches!(problem.boundaries.at(face), Boundary::Free) {
-            let last = if face.is_min() { 0 } else { shape[face.axis().index()] - 1 };
-            let axis = ndarray::Axis(face.axis().index());
-            oracle.p.index_axis_mut(axis, last).fill(0.0);
-            oracle.previous.index_axis_mut(axis, last).fill(0.0);
-        }
-    }
+    let mut oracle = random_start(&mut rng, problem);
     let (sources, receivers) = tables(&mut rng, shape, steps);
     let mut plans: Vec<_> = backend
         .variants(problem)

@@ -9,6 +9,8 @@ mod host;
 mod oracle;
 #[path = "host/probe.rs"]
 mod probe;
+#[path = "cases/start.rs"]
+mod start;
 
 use claims::{
     bf16_limbs_err_by_their_bits, cells_take_the_fewest_digits_that_reach_their_bits,

@@ -7,6 +7,8 @@ mod cases;
 #[path = "cases/digits.rs"]
 mod digits;
 mod oracle;
+#[path = "cases/start.rs"]
+mod start;
 
 use cases::{FASTEST, cpml, download, minimod, problem, random, tables};
 use digits::{

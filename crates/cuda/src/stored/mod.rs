@@ -31,7 +31,8 @@ pub(crate) use wide::{WIDTHS, most_shared};
 /// Names of the variants: tuned, and any radius and shape.
 pub(crate) const NAMES: [&str; 2] = ["stored_wide", "stored"];
 
-/// Rows behind a field's last plane that tuned kernels may read, and elements behind those.
+/// Rows behind a field's last plane, and elements behind those. Of them kernels read the exponent of one
+/// tile, that behind the last row.
 const ROOM: (usize, usize) = (64, 512);
 
 /// Storage tiles that a block of the general kernels steps at a time, and planes that it marches, as in
@@ -212,7 +213,7 @@ impl Stored {
             .transpose()?;
         // The wide kernels square codes: c dt over the unit of a code.
         let unit = coded.as_ref().map_or(1.0, |coded| coded.moved(problem.dt)[1].powi(2));
-        let weighted = scaled_step(problem, layout, if wide.is_some() { unit } else { 1.0 });
+        let weighted = scaled_step(problem, layout, unit);
         let stored = Self {
             suffix: suffix(storage.wavefields)?,
             exponents: (0..count).map(|_| exponents()).collect::<Result<_>>()?,

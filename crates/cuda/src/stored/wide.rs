@@ -111,12 +111,14 @@ impl Wide {
         let part: &NodeBox = &layout.interior;
         let coded = storage.speed == SpeedStorage::Uint16;
         let tiles = tiles(radius);
-        let spread = |shape| spread(part, tile(shape), RAMP, units, choices.planes);
-        let cost =
-            |&shape: &(usize, usize)| spread(shape).rounds * tile(shape).iter().product::<usize>();
-        let asked = tiles.iter().copied().find(|&(width, _)| width == choices.width);
-        let best = asked.or_else(|| tiles.iter().copied().min_by_key(cost));
-        let shape = best.unwrap_or(tiles[0]);
+        let all: Vec<_> = tiles
+            .iter()
+            .map(|&shape| spread(part, tile(shape), RAMP, units, choices.planes))
+            .collect();
+        let cost = |&n: &usize| all[n].rounds * tile(tiles[n]).iter().product::<usize>();
+        let asked = tiles.iter().position(|&(width, _)| width == choices.width);
+        let best = asked.or_else(|| (0..tiles.len()).min_by_key(cost)).unwrap_or(0);
+        let (shape, spread) = (tiles[best], all[best]);
         let name = name(storage, shape.0, radius);
         kernels.allow_shared(&name)?;
         let [rows, width] = tile(shape);
@@ -131,7 +133,7 @@ impl Wide {
         Ok(Self {
             threads: threads(shape),
             shared: shared(shape, coded, radius),
-            spread: spread(shape),
+            spread,
             waves: fields
                 .all()
                 .iter()

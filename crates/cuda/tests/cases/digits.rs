@@ -17,7 +17,7 @@ use temblor_physics::{
 };
 
 use crate::cases::{FASTEST, cpml, download, minimod, problem, random, tables};
-use crate::oracle::Oracle;
+use crate::start::random_start;
 
 pub(crate) const fn int8(operator: u8, wavefield: u8) -> Arithmetic {
     Arithmetic::Digits(Digits::new(DigitKind::Int8, operator, wavefield))
@@ -219,18 +219,7 @@ pub(crate) fn cells_take_the_fewest_digits_that_reach_their_bits(
 fn disagreement(backend: &CudaBackend, problem: &WaveProblem, variant: &str, steps: usize) -> f64 {
     let shape = problem.grid.shape;
     let mut rng = ChaCha8Rng::seed_from_u64(7);
-    let mut oracle = Oracle::new(problem);
-    oracle.p = random(&mut rng, shape, -1.0, 1.0);
-    oracle.previous = random(&mut rng, shape, -1.0, 1.0);
-    oracle.speed = random(&mut rng, shape, 1500.0, FASTEST);
-    for face in Face::ALL {
-        if matches!(problem.boundaries.at(face), Boundary::Free) {
-            let last = if face.is_min() { 0 } else { shape[face.axis().index()] - 1 };
-            let axis = ndarray::Axis(face.axis().index());
-            oracle.p.index_axis_mut(axis, last).fill(0.0);
-            oracle.previous.index_axis_mut(axis, last).fill(0.0);
-        }
-    }
+    let mut oracle = random_start(&mut rng, problem);
     let (sources, receivers) = tables(&mut rng, shape, steps);
     let mut plan =
         plan(backend, problem, &PlanOptions::new(3, steps).variant(variant), &oracle.speed);

@@ -8,16 +8,11 @@
 
 namespace {
 
-using Kernel = void (*)(const TemblorStep, const TemblorOzaki, const float*, float*, const float*,
-                        const uint32_t*, uint32_t*);
-
-std::vector<Integers> operators;
-
 // Bounds by what is asked of digits (order 8): uniform data, and 8 points per wavelength.
 struct Row {
   int a, w, trim;
   double uniform, wave;
-  Kernel mma, dp4a;
+  OzakiKernel mma, dp4a;
 };
 #define ROW(NAME) acoustic_iso_ozaki_mma_##NAME##_y16z32, acoustic_iso_ozaki_dp4a_##NAME##_y16z64
 const Row TABLE[] = {
@@ -51,7 +46,7 @@ void errors_are_those_asked_for() {
 }
 
 struct Tile {
-  Kernel kernel;
+  OzakiKernel kernel;
   int ty, tz;
 };
 #define TILE(ENGINE, TY, TZ) {acoustic_iso_ozaki_##ENGINE##_2x3_y##TY##z##TZ, TY, TZ}

@@ -42,6 +42,13 @@ std::vector<Integers> read_operators(char** words, int count) {
   return all;
 }
 
+// A program's operators.
+std::vector<Integers> operators;
+
+// A tuned kernel by digits of bytes.
+using OzakiKernel = void (*)(const TemblorStep, const TemblorOzaki, const float*, float*,
+                             const float*, const uint32_t*, uint32_t*);
+
 // A cache line: fields begin on one, as allocations do.
 struct alignas(128) Line {
   float values[32];

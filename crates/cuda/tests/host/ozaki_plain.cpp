@@ -10,11 +10,6 @@
 
 namespace {
 
-using Kernel = void (*)(const TemblorStep, const TemblorOzaki, const float*, float*, const float*,
-                        const uint32_t*, uint32_t*);
-
-std::vector<Integers> operators;
-
 struct Row {
   int a, w, trim;
   double predicted;
@@ -86,7 +81,7 @@ double off(Case& c, const std::vector<double>& weights) {
 #define BOTH(NAME) {acoustic_iso_ozaki_mma_##NAME##_y16z32, acoustic_iso_ozaki_dp4a_##NAME##_y16z64}
 const struct {
   int a, w, trim;
-  Kernel kernels[2];
+  OzakiKernel kernels[2];
 } BUILT[] = {{1, 1, 0, BOTH(1x1)}, {1, 2, 0, BOTH(1x2)}, {2, 2, 0, BOTH(2x2)},
              {2, 3, 0, BOTH(2x3)}, {3, 3, 0, BOTH(3x3)}, {2, 3, 1, BOTH(2x3_t1)}};
 
