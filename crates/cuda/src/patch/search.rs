@@ -25,6 +25,9 @@ pub(super) const SEARCH: &str = "search";
 const VOXELS: usize = 1 << 18;
 const BYTES: u64 = 1 << 30;
 
+/// What names of files end in.
+const ENDING: &str = "schedule";
+
 /// Times of a candidate.
 const SAMPLES: u32 = 5;
 
@@ -45,7 +48,7 @@ fn file(device: &Device, kernel: &Kernel, contract: bool) -> Result<String> {
     let text = gpu::emit(kernel, &Schedule::new(way), &layouts, Dialect::Cuda)
         .map_err(|error| super::refused(&error))?;
     let about = format!("{name} {} {contract}", capability(&device.context)?);
-    Ok(format!("{:032x}.schedule", compile::hash(&[about.as_bytes(), text.source.as_bytes()])))
+    Ok(format!("{:032x}.{ENDING}", compile::hash(&[about.as_bytes(), text.source.as_bytes()])))
 }
 
 /// A schedule in the cache.
@@ -70,7 +73,13 @@ fn write(folder: &Path, file: &str, found: &Found) {
 
 /// What an earlier search found.
 pub(super) fn known(device: &Device, kernel: &Kernel, contract: bool) -> Option<Found> {
-    read(&compile::folder()?, &file(device, kernel, contract).ok()?)
+    let folder = compile::folder()?;
+    // Printing a kernel to find the name of its file takes longer than to see that there is none.
+    let mut entries = std::fs::read_dir(&folder).ok()?.flatten();
+    if !entries.any(|entry| entry.path().extension().is_some_and(|end| end == ENDING)) {
+        return None;
+    }
+    read(&folder, &file(device, kernel, contract).ok()?)
 }
 
 /// What an earlier search found, or a new one.
@@ -78,7 +87,8 @@ pub(super) fn known(device: &Device, kernel: &Kernel, contract: bool) -> Option<
 /// # Errors
 /// Those of the first candidate, where none runs.
 pub(super) fn find(device: &Device, kernel: &Kernel, contract: bool) -> Result<Found> {
-    if let Some(found) = known(device, kernel, contract) {
+    let (folder, file) = (compile::folder(), file(device, kernel, contract)?);
+    if let Some(found) = folder.as_deref().and_then(|folder| read(folder, &file)) {
         return Ok(found);
     }
     let names = schedules(device, kernel)?;
@@ -105,8 +115,8 @@ pub(super) fn find(device: &Device, kernel: &Kernel, contract: bool) -> Result<F
         note += &format!(", then {next} with {:.3}", rate(*seconds));
     }
     let found = Found { schedule: (*best).clone(), note };
-    if let Some(folder) = compile::folder() {
-        write(&folder, &file(device, kernel, contract)?, &found);
+    if let Some(folder) = folder {
+        write(&folder, &file, &found);
     }
     Ok(found)
 }
