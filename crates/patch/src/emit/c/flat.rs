@@ -72,17 +72,17 @@ pub(super) fn print(frame: &Frame, stage: &StageFrame, order: &[Value], text: &m
         }
     }
     let rows_of = Rows { frame, stage, order, blocks: &blocks, to };
-    if turn::is_printed(frame) && order.iter().all(|&value| lanewise(kernel, value)) {
+    let shuffled = turn::is_printed(frame) && order.iter().all(|&value| lanewise(kernel, value));
+    if shuffled {
         text.push_str("#ifdef TEMBLOR_SHUFFLE\n");
         rows_of.vectors(text);
         text.push_str("#else\n");
-        rows_of.open(&rows(low, high), text);
-        rows_of.loop_from(0, [0; 2], text);
-        text.push_str("  }\n#endif\n");
-    } else {
-        rows_of.open(&rows(low, high), text);
-        rows_of.loop_from(0, [0; 2], text);
-        text.push_str("  }\n");
+    }
+    rows_of.open(&rows(low, high), text);
+    rows_of.loop_from(0, [0; 2], text);
+    text.push_str("  }\n");
+    if shuffled {
+        text.push_str("#endif\n");
     }
     text.push_str("}\n\n");
 }
