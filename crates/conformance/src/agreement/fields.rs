@@ -4,9 +4,13 @@
 //! `c^2 dt^2 |L p|` is below 3.3 |p|, and with the roundings of weights, c^2 dt^2, sums and product
 //! (each 6e-8) a step stays below 1e-6 of the largest |p|. Errors add over steps.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
 use temblor_backend::Backend;
 use temblor_cpu::ReferenceBackend;
-use temblor_physics::{Arithmetic, Boundaries, Boundary, Cpml, Face, Minimod};
+use temblor_physics::{Arithmetic, Boundaries, Boundary, Cpml, Face, Minimod, WaveProblem};
 
 use crate::orders::Orders;
 use crate::setup::{self, Case, Final};
@@ -165,6 +169,46 @@ fn case(shape: [usize; 3], steps: u32, order: usize, choice: Choice) -> Result<C
     Ok(Case::random(&problem, steps, 100 + order as u64))
 }
 
+/// What the oracle made of the cases before this one. Variants are checked one after the other with the
+/// same cases, and the oracle takes longer than they do.
+#[derive(Default)]
+struct Known {
+    runs: VecDeque<(WaveProblem, u32, Rc<Final>)>,
+    values: usize,
+}
+
+impl Known {
+    /// Values that are kept, the latest: those of one check, 128 MiB.
+    const MOST: usize = 1 << 24;
+
+    fn find(&self, case: &Case) -> Option<Rc<Final>> {
+        let same = |run: &&(WaveProblem, u32, _)| run.0 == case.problem && run.1 == case.steps;
+        self.runs.iter().find(same).map(|run| run.2.clone())
+    }
+
+    fn keep(&mut self, case: &Case, run: &Rc<Final>) {
+        let size = |run: &Final| run.pressure.len() + run.previous.len() + run.traces.len();
+        self.values += size(run);
+        self.runs.push_back((case.problem.clone(), case.steps, run.clone()));
+        while self.values > Self::MOST
+            && let Some((_, _, oldest)) = self.runs.pop_front()
+        {
+            self.values -= size(&oldest);
+        }
+    }
+}
+
+/// What `cpu-ref` makes of a case of [`case`], which its problem and steps decide.
+fn oracle(case: &Case) -> Result<Rc<Final>, CheckError> {
+    thread_local!(static KNOWN: RefCell<Known> = RefCell::default());
+    if let Some(run) = KNOWN.with_borrow(|known| known.find(case)) {
+        return Ok(run);
+    }
+    let run = Rc::new(case.run(&ReferenceBackend::new(), "loops")?);
+    KNOWN.with_borrow_mut(|known| known.keep(case, &run));
+    Ok(run)
+}
+
 fn largest<'a>(values: impl IntoIterator<Item = &'a f64>) -> f64 {
     values.into_iter().fold(0.0, |m, v| if v.is_nan() { f64::NAN } else { v.abs().max(m) })
 }
@@ -186,7 +230,6 @@ fn agree(
     shapes: &[([usize; 3], u32)],
     choice: Choice,
 ) -> Outcomes {
-    let reference = ReferenceBackend::new();
     let mut outcomes = Vec::new();
     let mut orders = Orders::new(backend, variant);
     for &(shape, steps) in shapes {
@@ -198,8 +241,7 @@ fn agree(
             }
             let run = case.run(backend, variant)?;
             for (worst, arithmetic) in worst.iter_mut().zip([Arithmetic::F64, Arithmetic::F32]) {
-                let oracle = case.with_arithmetic(arithmetic).run(&reference, "loops")?;
-                let error = error(&run, &oracle);
+                let error = error(&run, oracle(&case.with_arithmetic(arithmetic))?.as_ref());
                 // A NaN is worst of all and must not be lost.
                 if error.is_nan() || error >= worst.0 {
                     *worst = (error, order);
@@ -216,4 +258,40 @@ fn agree(
     }
     outcomes.extend(orders.law());
     Ok(outcomes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oracle_runs_once_for_a_case_and_again_for_another() {
+        let case = |steps, order| case([7, 5, 9], steps, order, with_free).unwrap();
+        let first = oracle(&case(3, 4)).unwrap();
+        assert!(Rc::ptr_eq(&first, &oracle(&case(3, 4)).unwrap()));
+        let exact = case(3, 4).with_arithmetic(Arithmetic::F64);
+        for other in [case(2, 4), case(3, 6), exact] {
+            let run = oracle(&other).unwrap();
+            assert!(run.differing(&first) > 0.0);
+            let anew = other.run(&ReferenceBackend::new(), "loops").unwrap();
+            assert!(run.differing(&anew) == 0.0);
+        }
+    }
+
+    #[test]
+    fn the_oldest_runs_are_forgotten_first() {
+        let case = |steps| case([7, 5, 9], steps, 2, with_zero).unwrap();
+        let zeros = |n| ndarray::Array3::zeros([1, 1, n]);
+        let run = |n: usize| {
+            let traces = ndarray::Array2::zeros([0, 0]);
+            Rc::new(Final { pressure: zeros(n), previous: zeros(0), traces })
+        };
+        let mut known = Known::default();
+        known.keep(&case(1), &run(10));
+        known.keep(&case(2), &run(Known::MOST - 10));
+        assert!(known.find(&case(1)).is_some() && known.find(&case(2)).is_some());
+        known.keep(&case(3), &run(10));
+        assert!(known.find(&case(1)).is_none());
+        assert!(known.find(&case(2)).is_some() && known.find(&case(3)).is_some());
+    }
 }
