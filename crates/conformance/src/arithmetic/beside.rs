@@ -14,12 +14,14 @@ use super::exact::peak;
 use crate::CheckError;
 
 /// How far away along (x, y, z) values may lie that share an exponent with a node, in tiles that any backend
-/// has: stored rows have an exponent per 32 nodes; digits one for a tile (16 x 16 x 64 on `cpu`, 32 x 64 in
-/// (y, z) on `cuda`) and the tiles, or bricks, that its halo reaches. What has no exponents sees the stencil.
+/// has: stored rows have an exponent per 32 nodes; digits one for a tile (16 x 16 x 64 on `cpu`, 64 x 32 x 64 on
+/// `cuda`) and the tiles, or bricks of 4 x 8 x 16, that its halo reaches. What has no exponents sees the stencil.
 fn reach(problem: &WaveProblem) -> [usize; 3] {
     let radius = problem.operator.radius();
     match problem.arithmetic {
-        Arithmetic::Digits(digits) if digits.kind == DigitKind::Int8 => [31, 39, 127],
+        Arithmetic::Digits(digits) if digits.kind == DigitKind::Int8 => {
+            [63 + radius.next_multiple_of(4), 31 + 8, 63 + 64]
+        }
         Arithmetic::Stored(_) => [radius, radius, 31 + radius],
         _ => [radius; 3],
     }
@@ -121,6 +123,19 @@ fn sliding(line: &[f64], reach: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_share_an_exponent_with_a_cell_and_the_bricks_that_its_halo_reaches() {
+        let around = |order| {
+            let operator = temblor_physics::Operator::Direct { order };
+            let arithmetic = "int8-2x3".parse().unwrap();
+            reach(&apply::problem([9, 8, 7], [10.0; 3], operator, arithmetic).unwrap())
+        };
+        // From the first of 64 planes to the last of the one or two bricks of 4 beyond them.
+        assert_eq!(around(2), [67, 39, 127]);
+        assert_eq!(around(8), [67, 39, 127]);
+        assert_eq!(around(16), [71, 39, 127]);
+    }
 
     #[test]
     fn surroundings_reach_as_far_as_they_say() {
