@@ -5,7 +5,7 @@
 
 use temblor_physics::{
     Boundaries, Boundary, Cpml, Criterion, Face, Fit, Grid, Minimod, Operator, OperatorName,
-    Result, WaveProblem, cfl, layers,
+    Result, WaveProblem, cfl, cpml_limit, layers,
 };
 
 use crate::results::{BoundaryName, Case};
@@ -53,7 +53,8 @@ pub const fn default_cells(boundary: BoundaryName) -> usize {
 /// The problem of a case on a grid of `shape` nodes, for a wavelet of `peak_hz`, Hz.
 ///
 /// # Errors
-/// [`temblor_physics::Error::Invalid`] if the operator has no such name, or layers do not fit.
+/// [`temblor_physics::Error::Invalid`] if the operator has no such name, or layers do not fit or would grow
+/// ([`cpml_limit::check`]): no run would take them.
 pub fn problem(case: &Case, shape: [usize; 3], peak_hz: f64) -> Result<WaveProblem> {
     let Some(operator) = operator(&case.operator) else {
         return Err(temblor_physics::Error::Invalid {
@@ -75,7 +76,9 @@ pub fn problem(case: &Case, shape: [usize; 3], peak_hz: f64) -> Result<WaveProbl
     // Checks the order before weights of that order are asked for.
     build(1.0, Boundaries::uniform(Boundary::Zero))?;
     let dt = CFL_FRACTION * cfl::largest_dt(&grid, &operator, case.vmax);
-    build(dt, boundaries(case, peak_hz, dt))
+    let problem = build(dt, boundaries(case, peak_hz, dt))?;
+    cpml_limit::check(&problem)?;
+    Ok(problem)
 }
 
 fn boundaries(case: &Case, peak_hz: f64, dt: f64) -> Boundaries {
@@ -96,5 +99,22 @@ fn boundaries(case: &Case, peak_hz: f64, dt: f64) -> Boundaries {
             let layer = Cpml { cells, ..Cpml::for_wavelet(peak_hz, vmax) };
             Boundaries::uniform(Boundary::Cpml(layer))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_layer_that_would_grow_is_refused_as_a_run_refuses_it() {
+        let mut case = sample::cpu().rows.swap_remove(0).case;
+        case.operator = "direct-8".into();
+        (case.boundary, case.cells) = (BoundaryName::Cpml, 3);
+        let refused = problem(&case, [40; 3], 15.0).unwrap_err().to_string();
+        assert!(refused.contains("rises too fast") && refused.contains("at least"), "{refused}");
+        case.cells = layers::CPML_CELLS;
+        problem(&case, [60; 3], 15.0).unwrap();
     }
 }

@@ -170,6 +170,10 @@ impl WaveProblemBuilder {
     /// Checks the problem and gives it out. Boundaries of an inactive axis become
     /// [`Boundary::Zero`].
     ///
+    /// What is only bad over many steps is not refused here, for tests pose a few: whether dt is below the limit
+    /// ([`crate::cfl::largest_dt`]) and whether a C-PML would grow ([`crate::cpml_limit::check`]). Who makes runs
+    /// asks for both.
+    ///
     /// # Errors
     /// If [`Operator::check`] or [`Arithmetic::check`] refuses, dt is not positive, layers do not fit the grid, a
     /// layer's parameters are out of range, or C-PML and Minimod's layer are mixed.
