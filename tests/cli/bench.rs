@@ -54,6 +54,19 @@ fn a_matrix_is_the_product_of_its_lists_and_every_row_has_its_accuracy() {
 }
 
 #[test]
+fn variants_of_digits_and_of_reduced_storage_can_be_named() {
+    let folder = Folder::with("");
+    let arithmetics = ["--arithmetic", "f32,int8-2x3,int16+u16", "--size", "24"];
+    let named = ["--backend", "cpu", "--variant", "ozaki-scalar,stored,blocked"];
+    bench(&folder, &[&named[..], &arithmetics, &["--json", "r.json"]].concat()).says(0, &[]);
+    let rows = results(&folder, "r.json").rows;
+    let measured = rows.iter().filter(|row| row.outcome.measured().is_some());
+    let names: Vec<_> =
+        measured.map(|row| format!("{} {}", row.case.arithmetic, row.case.variant)).collect();
+    assert_eq!(names, ["f32 blocked", "int8-2x3 ozaki-scalar", "int16+u16 stored"]);
+}
+
+#[test]
 fn what_does_not_fit_is_skipped_with_both_numbers_and_the_rest_runs() {
     let folder = Folder::with("");
     // 20000^3 nodes are 96 TB; layers of 27 cells do not fit 50 nodes.

@@ -189,9 +189,12 @@ fn on(
         Variants::Preferred => listed.iter().take(1).map(|v| v.name.clone()).collect(),
         Variants::All => listed.iter().map(|v| v.name.clone()).collect(),
         Variants::Named(names) => {
-            // A name that only another backend has is no row of this one.
+            // A name that only another backend or another arithmetic has is no row here.
             let known = &tested.backend.capabilities().variants;
-            names.iter().filter(|&name| known.contains(name)).cloned().collect()
+            let here = |name: &&String| {
+                known.contains(name) || listed.iter().any(|variant| variant.name == **name)
+            };
+            names.iter().filter(here).cloned().collect()
         }
     };
     names

@@ -16,6 +16,7 @@ use temblor_bench::preset::{self, Preset};
 use temblor_bench::results::{BoundaryName, Case, Counters, Device, Outcome, Peer, Row, Start};
 use temblor_bench::roofs::{self, RoofOptions};
 use temblor_bench::sizes;
+use temblor_conformance::arithmetic;
 use temblor_physics::Arithmetic;
 
 use self::files::Files;
@@ -383,20 +384,24 @@ fn open(names: &[String]) -> Result<Vec<Subject>, Failure> {
 }
 
 fn variants(names: &[String], subjects: &[Subject]) -> Result<Variants, Failure> {
-    let known: Vec<&String> =
-        subjects.iter().flat_map(|s| &s.backend.capabilities().variants).collect();
     match names {
-        [] => Ok(Variants::Preferred),
-        [all] if all == "all" => Ok(Variants::All),
-        names => match names.iter().find(|name| !known.contains(name)) {
-            None => Ok(Variants::Named(names.to_vec())),
-            Some(name) => {
-                let known: Vec<_> = known.iter().map(|name| name.as_str()).collect();
-                let there = known.join(", ");
-                let message = format!("there is no variant `{name}`; there are: {there}, or all");
-                Err(Failure::Unsupported(message))
-            }
-        },
+        [] => return Ok(Variants::Preferred),
+        [all] if all == "all" => return Ok(Variants::All),
+        _ => {}
+    }
+    // Those of reduced storage and of digits too, which solve no problem in single precision.
+    let mut known = Vec::new();
+    for subject in subjects {
+        let names = arithmetic::variants(subject.backend.as_ref());
+        known.extend(names.map_err(|error| Failure::Unsupported(error.to_string()))?);
+    }
+    match names.iter().find(|name| !known.contains(name)) {
+        None => Ok(Variants::Named(names.to_vec())),
+        Some(name) => {
+            let there = known.join(", ");
+            let message = format!("there is no variant `{name}`; there are: {there}, or all");
+            Err(Failure::Unsupported(message))
+        }
     }
 }
 
