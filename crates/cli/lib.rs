@@ -27,6 +27,7 @@ pub mod provenance;
 pub mod runfile;
 pub mod stop;
 pub mod tune_cache;
+pub mod watch;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

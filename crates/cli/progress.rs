@@ -9,6 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use temblor_solver::patches::Status;
 use temblor_solver::{Progress, Shot};
 
+use crate::watch::Watch;
+
 /// Wall time between lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -61,6 +63,7 @@ pub struct Shown {
     start: Instant,
     first_position: Option<u64>,
     last_line: Instant,
+    watch: Watch,
 }
 
 impl Shown {
@@ -96,6 +99,7 @@ impl Shown {
             start: now,
             first_position: None,
             last_line: now,
+            watch: Watch::new(),
         }
     }
 
@@ -112,6 +116,7 @@ impl Shown {
 
 impl Progress for Shown {
     fn shot_started(&mut self, _: &Shot, first_step: u64) {
+        self.watch.beat();
         self.number += 1;
         let position = self.shots_before * self.steps_per_shot + first_step;
         if self.first_position.is_none() {
@@ -124,6 +129,7 @@ impl Progress for Shown {
     }
 
     fn advanced(&mut self, steps: u64) {
+        self.watch.beat();
         let position = self.shots_before * self.steps_per_shot + steps;
         self.bar.set_prefix(format!("{:.3} Gpts/s", self.rate(position)));
         self.bar.set_position(position);
@@ -142,6 +148,7 @@ impl Progress for Shown {
     }
 
     fn shot_finished(&mut self, shot: &Shot) {
+        self.watch.beat();
         self.shots_before += 1;
         tracing::debug!("shot {} is finished and on disk", shot.id);
     }

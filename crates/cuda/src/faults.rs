@@ -4,8 +4,9 @@
 //! long) every later call on the context fails with the same code: nothing on the device can be read
 //! or freed, and only a new process helps. Samples that had arrived on the host are kept.
 //!
-//! There is no watchdog for a synchronisation that never ends: the driver offers no way to stop a
-//! kernel, so it could do no more than Ctrl-C twice does, and long steps must not be mistaken for it.
+//! No watchdog ends a synchronisation that never ends: the driver offers no way to stop a kernel, so it
+//! could do no more than Ctrl-C twice does, and long steps must not be mistaken for it. The command warns
+//! where steps stop coming back.
 
 use std::sync::{Arc, OnceLock};
 
