@@ -9,6 +9,7 @@ use crate::arguments::{TemblorLimbs, TemblorLimbsPlain, TemblorStep};
 use crate::layers::single;
 use crate::layout::Layout;
 use crate::module::{Kernels, StepFields, int};
+use crate::ozaki::TENSOR;
 use crate::ozaki::plain::VARIANT as PLAIN;
 
 /// Rows and columns of a block's tile, as in the kernel on tensor cores.
@@ -16,9 +17,6 @@ const TILE: [usize; 2] = [32, 32];
 
 /// Nodes that taps reach at most on tensor cores, and in the plain kernel.
 const REACH: [usize; 2] = [4, 8];
-
-/// The variant on tensor cores.
-pub(crate) const TENSOR: &str = "ozaki_mma";
 
 /// The limbs of a variant, if it is one by limbs.
 pub(crate) fn digits(variant: &str, arithmetic: Arithmetic) -> Option<Digits> {

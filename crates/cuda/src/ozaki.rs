@@ -37,6 +37,12 @@ pub(crate) const PLANES: [u32; 3] = [16, 32, 64];
 /// Digits of the operator and of the wavefield and diagonals dropped that kernels are built for.
 const BUILT: [[u8; 3]; 6] = [[1, 1, 0], [1, 2, 0], [2, 2, 0], [2, 3, 0], [2, 3, 1], [3, 3, 0]];
 
+/// The variant on tensor cores, of bytes and of BF16 limbs ([`crate::limbs`]).
+pub(crate) const TENSOR: &str = "ozaki_mma";
+
+/// The variant of four products of bytes at a time.
+pub(crate) const FOUR: &str = "ozaki_dp4a";
+
 /// How tuned kernels make sums of products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
@@ -50,8 +56,8 @@ impl Engine {
     /// The engine of a variant.
     pub(crate) fn of(variant: &str) -> Option<Self> {
         match variant {
-            "ozaki_mma" => Some(Self::Tensor),
-            "ozaki_dp4a" => Some(Self::Four),
+            TENSOR => Some(Self::Tensor),
+            FOUR => Some(Self::Four),
             _ => None,
         }
     }

@@ -124,7 +124,7 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
         let mut variants = Vec::new();
         if limits.capability >= 80 && limbs::is_tuned(problem) {
             let about = "products of BF16 limbs on tensor cores, an oracle";
-            variants.push(Variant::new(limbs::TENSOR, about, 16.0, flops, 1));
+            variants.push(Variant::new(ozaki::TENSOR, about, 16.0, flops, 1));
         }
         let about = "products of BF16 limbs by plain loops, any counts, operator and shape";
         variants.push(Variant::new(ozaki::plain::VARIANT, about, 16.0, flops, 1));
@@ -137,11 +137,11 @@ fn by_digits(problem: &WaveProblem, digits: Digits, limits: Limits) -> Result<Ve
     // On an H200 at 800^3, (2,3) digits: tensor cores 154 Gpts/s, dp4a 124 (docs/arithmetic.md).
     if limits.capability >= 80 && fits(Engine::Tensor) {
         let about = "products of digits on tensor cores";
-        variants.push(Variant::new("ozaki_mma", about, 16.0, flops, 1));
+        variants.push(Variant::new(ozaki::TENSOR, about, 16.0, flops, 1));
     }
     if fits(Engine::Four) {
         let about = "products of digits, four at a time (dp4a)";
-        variants.push(Variant::new("ozaki_dp4a", about, 16.0, flops, 1));
+        variants.push(Variant::new(ozaki::FOUR, about, 16.0, flops, 1));
     }
     let about = "products of digits by plain loops, any counts, operator and shape";
     variants.push(Variant::new(ozaki::plain::VARIANT, about, 16.0, flops, 1));

@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_begin_on_a_cache_line_and_fields_end_with_room() {
+    fn rows_begin_on_a_cache_line_and_a_tile_lies_behind_the_last() {
         for shape in [[9, 11, 800], [9, 11, 33], [5, 1, 64]] {
             let grid = Grid::new(shape, [10.0; 3], [0.0; 3]).unwrap();
             let layout = Layout::stored(&WaveProblem::builder(grid, 1e-4).build().unwrap());
@@ -468,7 +468,8 @@ mod tests {
             let end = origin(&layout)
                 + layout.offset(shape.map(|n| n - 1))
                 + layout.halo[0] * layout.stride_x();
-            assert!(elements(&layout) >= end + 40 * layout.pitch + 256, "{shape:?}");
+            // Of what lies behind, kernels read the exponent of the next storage tile.
+            assert!(elements(&layout) > end + LINE, "{shape:?}");
         }
     }
 
