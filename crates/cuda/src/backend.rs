@@ -18,7 +18,7 @@ use crate::graph::Queueing;
 use crate::memory::free_bytes;
 use crate::modules::Modules;
 use crate::ozaki;
-use crate::parameters::Choices;
+use crate::parameters::{Choices, Setting};
 use crate::patch::Ranges;
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
@@ -105,7 +105,17 @@ impl CudaBackend {
         problem: &WaveProblem,
         options: &PlanOptions,
     ) -> Result<Choices> {
-        parameters::choose(variant, problem.arithmetic, options, self.shared.queueing)
+        parameters::choose(variant, options, self.setting(problem))
+    }
+
+    /// What the parameters of a problem's variants depend on.
+    fn setting(&self, problem: &WaveProblem) -> Setting {
+        Setting {
+            arithmetic: problem.arithmetic,
+            radius: problem.operator.radius(),
+            shared: self.limits.shared,
+            queueing: self.shared.queueing,
+        }
     }
 
     /// Remembers a fault that ended the context.
@@ -164,7 +174,7 @@ impl Backend for CudaBackend {
     fn parameters(&self, problem: &WaveProblem, variant: &str) -> Result<Vec<Parameter>> {
         let options = PlanOptions::default().variant(variant);
         let variant = plan::choose_variant(ID, self.variants(problem)?, &options)?;
-        Ok(parameters::known(&variant.name, problem.arithmetic, self.shared.queueing))
+        Ok(parameters::known(&variant.name, self.setting(problem)))
     }
 
     fn nominal(&self) -> Nominal {

@@ -82,6 +82,11 @@ impl Kernels {
         Ok(Self { functions, shared_limit: modules.shared_limit()? })
     }
 
+    /// Most shared memory that the device gives a block, bytes.
+    pub(crate) fn shared_limit(&self) -> usize {
+        usize::try_from(self.shared_limit).unwrap_or(0)
+    }
+
     /// Lets a kernel use as much dynamic shared memory as the device gives a block. Not what a plan
     /// needs: plans share the kernel, and the next one may need less than an earlier one launches with.
     pub(crate) fn allow_shared(&self, name: &str) -> Result<()> {

@@ -9,7 +9,7 @@ use crate::limbs;
 use crate::ozaki::{self, Engine};
 use crate::stored;
 use crate::tiles::FARTHEST;
-use crate::wide::WIDTHS;
+use crate::wide;
 
 /// Values of all parameters; a variant without one ignores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +40,26 @@ fn parameter(name: &str, about: &str, values: &[u32], default: u32) -> Parameter
     Parameter { name: name.into(), about: about.into(), values, default }
 }
 
-/// Parameters of a variant on a device whose plans are queued by `queueing` unless told otherwise.
-pub(crate) fn known(variant: &str, arithmetic: Arithmetic, queueing: Queueing) -> Vec<Parameter> {
+/// What parameters depend on besides the variant.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setting {
+    /// The problem's.
+    pub(crate) arithmetic: Arithmetic,
+    /// Of the problem's operator.
+    pub(crate) radius: usize,
+    /// Most shared memory per block, bytes.
+    pub(crate) shared: usize,
+    /// How plans of the backend are queued unless told otherwise.
+    pub(crate) queueing: Queueing,
+}
+
+/// Parameters of a variant.
+pub(crate) fn known(variant: &str, setting: Setting) -> Vec<Parameter> {
+    let Setting { arithmetic, radius, shared, queueing } = setting;
     let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let mut all = Vec::new();
     let widths = match variant {
-        "wide" => WIDTHS.to_vec(),
+        "wide" => wide::fitting(shared, radius),
         "stored_wide" => stored::WIDTHS.to_vec(),
         _ => Vec::new(),
     };
@@ -85,13 +99,8 @@ pub(crate) fn known(variant: &str, arithmetic: Arithmetic, queueing: Queueing) -
 ///
 /// # Errors
 /// [`temblor_backend::Error::Unsupported`] for a name or a value that does not exist.
-pub(crate) fn choose(
-    variant: &str,
-    arithmetic: Arithmetic,
-    options: &PlanOptions,
-    queueing: Queueing,
-) -> Result<Choices> {
-    let known = known(variant, arithmetic, queueing);
+pub(crate) fn choose(variant: &str, options: &PlanOptions, setting: Setting) -> Result<Choices> {
+    let known = known(variant, setting);
     let values = parameters::resolve(ID, variant, &known, &options.parameters)?;
     let of = |name: &str, other: usize| values.get(name).map_or(other, |&value| value as usize);
     Ok(Choices {
@@ -114,18 +123,35 @@ mod tests {
 
     const F32: Arithmetic = Arithmetic::F32;
 
+    /// On an H200, order 8.
+    const fn setting(arithmetic: Arithmetic, queueing: Queueing) -> Setting {
+        Setting { arithmetic, radius: 4, shared: 227 << 10, queueing }
+    }
+
+    #[test]
+    fn a_card_with_less_shared_memory_has_fewer_widths_and_refuses_the_others() {
+        let small = Setting { shared: 99 << 10, ..setting(F32, Queueing::default()) };
+        let widths = |setting| known("wide", setting).swap_remove(0).values;
+        assert_eq!(widths(small), [0, 128, 160, 192, 224]);
+        assert!(widths(setting(F32, Queueing::default())).contains(&256));
+        let asked = [("width".to_owned(), 256)].into_iter().collect();
+        let options = PlanOptions::new(0, 0).parameters(asked);
+        let error = choose("wide", &options, small).unwrap_err().to_string();
+        assert!(error.contains("256") && error.contains("224"), "{error}");
+    }
+
     #[test]
     fn defaults_are_todays_choices_and_graphs_are_multiples_of_four() {
         for variant in NAMES.into_iter().chain(stored::NAMES) {
             let queueing = Queueing::default();
-            let plain = choose(variant, F32, &PlanOptions::new(0, 0), queueing).unwrap();
+            let plain = choose(variant, &PlanOptions::new(0, 0), setting(F32, queueing)).unwrap();
             // No graph where every step rounds by noise of its own.
             let steps_per_graph =
                 if stored::NAMES.contains(&variant) { 0 } else { queueing.steps_per_graph };
             let queueing = Queueing { steps_per_graph, ..queueing };
             let planes = if variant == "stored_wide" { 800 } else { 400 };
             assert_eq!(plain, Choices { width: 0, tile: 0, planes, queueing });
-            for parameter in known(variant, F32, queueing) {
+            for parameter in known(variant, setting(F32, queueing)) {
                 assert!(parameter.values.is_sorted() && parameter.values.len() > 1);
                 assert!(parameter.values.contains(&parameter.default), "{parameter:?}");
                 let graphs = parameter.name == "steps_per_graph";
@@ -137,11 +163,11 @@ mod tests {
     #[test]
     fn a_backends_own_queueing_is_the_default_of_its_plans() {
         let own = Queueing { steps_per_graph: 16, branches: false };
-        let choices = choose("baseline", F32, &PlanOptions::new(0, 0), own).unwrap();
+        let choices = choose("baseline", &PlanOptions::new(0, 0), setting(F32, own)).unwrap();
         assert_eq!(choices.queueing, own);
         let asked = [("steps_per_graph".to_owned(), 64)].into_iter().collect();
         let options = PlanOptions::new(0, 0).parameters(asked);
-        let choices = choose("baseline", F32, &options, own).unwrap();
+        let choices = choose("baseline", &options, setting(F32, own)).unwrap();
         assert_eq!(choices.queueing, Queueing { steps_per_graph: 64, branches: false });
     }
 
@@ -150,8 +176,8 @@ mod tests {
         let asked = [("width".to_owned(), 128)].into_iter().collect();
         let options = PlanOptions::new(0, 0).parameters(asked);
         let queueing = Queueing::default();
-        assert_eq!(choose("wide", F32, &options, queueing).unwrap().width, 128);
-        let error = choose("tma", F32, &options, queueing).unwrap_err().to_string();
+        assert_eq!(choose("wide", &options, setting(F32, queueing)).unwrap().width, 128);
+        let error = choose("tma", &options, setting(F32, queueing)).unwrap_err().to_string();
         assert!(error.contains("width") && error.contains("planes"), "{error}");
     }
 
@@ -162,10 +188,13 @@ mod tests {
         };
         let (options, queueing) = (PlanOptions::new(0, 0), Queueing::default());
         for (variant, tile) in [("ozaki_mma", 0), ("ozaki_dp4a", 16064)] {
-            let choices = choose(variant, int8(2, 3), &options, queueing).unwrap();
+            let choices = choose(variant, &options, setting(int8(2, 3), queueing)).unwrap();
             assert_eq!((choices.tile, choices.planes), (tile, 64));
             let names = |arithmetic| {
-                known(variant, arithmetic, queueing).into_iter().map(|p| p.name).collect::<Vec<_>>()
+                known(variant, setting(arithmetic, queueing))
+                    .into_iter()
+                    .map(|p| p.name)
+                    .collect::<Vec<_>>()
             };
             assert_eq!(names(int8(2, 3)).contains(&"tile".to_owned()), tile > 0);
             assert!(!names(int8(2, 2)).contains(&"tile".to_owned()));

@@ -88,7 +88,7 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     let mut variants = Vec::new();
     let tuned =
         limits.capability >= 90 && TUNED_RADII.contains(&radius) && problem.grid.active(Axis::Y);
-    if tuned && limits.shared >= wide::most_shared(radius) {
+    if tuned && !wide::fitting(limits.shared, radius).is_empty() {
         let about = "wide tiles marched along x, p by rows of bulk copies, partial sums (sm_90)";
         // Terms along x and y are added one by one, not in pairs: one more operation per pair.
         let more = (2 * radius) as f64;
@@ -183,4 +183,35 @@ fn stored_list(
 pub(crate) fn flops(problem: &WaveProblem) -> f64 {
     let pairs = problem.grid.dimensions() * problem.operator.radius();
     (3 * pairs + 5) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use temblor_physics::Grid;
+
+    use super::*;
+
+    fn names(arithmetic: &str, capability: i32, kib: usize) -> Vec<String> {
+        let grid = Grid::new([64; 3], [10.0; 3], [0.0; 3]).unwrap();
+        let builder = WaveProblem::builder(grid, 1e-3).arithmetic(arithmetic.parse().unwrap());
+        let limits = Limits { capability, shared: kib << 10 };
+        let variants = list(&builder.build().unwrap(), limits).unwrap();
+        variants.into_iter().map(|variant| variant.name).collect()
+    }
+
+    /// Capability and shared memory per block as CUDA's programming guide has them: 9.0 with 227 KiB, 12.0 with
+    /// 99, 8.0 with 163, 7.5 with 64.
+    #[test]
+    fn variants_are_those_that_a_card_has_the_memory_and_the_instructions_for() {
+        let all = ["wide", "tma", "fused2", "baseline", "shared"];
+        assert_eq!(names("f32", 90, 227), all);
+        assert_eq!(names("f32", 120, 99), ["wide", "baseline", "shared"]);
+        for (capability, kib) in [(80, 163), (75, 64)] {
+            assert_eq!(names("f32", capability, kib), ["baseline", "shared"]);
+            assert_eq!(names("int16+u16", capability, kib), ["stored"]);
+        }
+        assert_eq!(names("int16+u16", 90, 227), ["stored_wide", "stored"]);
+        assert_eq!(names("int8-2x3", 80, 163), ["ozaki_mma", "ozaki_dp4a", "ozaki_plain"]);
+        assert_eq!(names("int8-2x3", 75, 64), ["ozaki_plain"]);
+    }
 }

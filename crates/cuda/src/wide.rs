@@ -12,7 +12,11 @@ use crate::variants::suffix;
 
 /// Entry points for a radius by rising width of the tile.
 pub(crate) fn names(radius: usize) -> [String; 5] {
-    WIDTHS.map(|width| format!("acoustic_iso_wide_z{width}{}", suffix(radius)))
+    WIDTHS.map(|width| name(width, radius))
+}
+
+fn name(width: usize, radius: usize) -> String {
+    format!("acoustic_iso_wide_z{width}{}", suffix(radius))
 }
 
 /// Widths of the tiles, nodes along z.
@@ -29,9 +33,9 @@ const RING: usize = 4;
 /// more and waits for the first one (fitted to chunks of 100 to 400 planes on an H200).
 const RAMP: usize = 6;
 
-/// Dynamic shared memory of the largest tile, bytes.
-pub(crate) const fn most_shared(radius: usize) -> usize {
-    shared(256, radius)
+/// Widths whose tiles fit in `room` bytes of shared memory for operators of a radius.
+pub(crate) fn fitting(room: usize, radius: usize) -> Vec<usize> {
+    WIDTHS.into_iter().filter(|&width| shared(width, radius) <= room).collect()
 }
 
 /// Tile along (y, z).
@@ -67,10 +71,11 @@ impl Wide {
         units: usize,
         choices: Choices,
     ) -> Result<Self> {
-        let (choice, spread) = choose(&layout.interior, units, choices);
-        let name = names(radius)[choice].clone();
+        let widths = fitting(kernels.shared_limit(), radius);
+        let (width, spread) = choose(&layout.interior, &widths, units, choices);
+        let name = name(width, radius);
         kernels.allow_shared(&name)?;
-        let shared = shared(WIDTHS[choice], radius);
+        let shared = shared(width, radius);
         Ok(Self { name, shared, spread, row_end: int(layout.pitch - layout.halo[2]) })
     }
 
@@ -87,17 +92,17 @@ impl Wide {
     }
 }
 
-/// The shape whose busiest multiprocessor has the fewest nodes to step; the narrowest of equals, which
-/// reads the fewest bytes.
-fn choose(part: &NodeBox, units: usize, choices: Choices) -> (usize, Spread) {
-    let all = WIDTHS.map(|width| spread(part, tile(width), RAMP, units, choices.planes));
-    let cost = |n: usize| {
-        let [rows, width] = tile(WIDTHS[n]);
-        all[n].rounds * rows * width
+/// The width, of those that fit, whose busiest multiprocessor has the fewest nodes to step; the narrowest of
+/// equals, which reads the fewest bytes.
+fn choose(part: &NodeBox, widths: &[usize], units: usize, choices: Choices) -> (usize, Spread) {
+    let of = |width| spread(part, tile(width), RAMP, units, choices.planes);
+    let cost = |&width: &usize| {
+        let [rows, columns] = tile(width);
+        of(width).rounds * rows * columns
     };
-    let asked = WIDTHS.iter().position(|&width| width == choices.width);
-    let best = asked.or_else(|| (0..WIDTHS.len()).min_by_key(|&n| cost(n))).unwrap_or(0);
-    (best, all[best])
+    let asked = widths.iter().copied().find(|&width| width == choices.width);
+    let width = asked.or_else(|| widths.iter().copied().min_by_key(cost)).unwrap_or(WIDTHS[0]);
+    (width, of(width))
 }
 
 #[cfg(test)]
@@ -113,7 +118,22 @@ mod tests {
     fn width_asked(nodes: usize, width: usize) -> usize {
         let queueing = Queueing::default();
         let choices = Choices { width, tile: 0, planes: FARTHEST, queueing };
-        WIDTHS[choose(&NodeBox { begin: [0; 3], end: [nodes; 3] }, 132, choices).0]
+        choose(&NodeBox { begin: [0; 3], end: [nodes; 3] }, &WIDTHS, 132, choices).0
+    }
+
+    #[test]
+    fn a_card_of_99_kib_a_block_gets_the_tiles_that_fit() {
+        let (small, h200) = (99 << 10, 227 << 10);
+        assert_eq!(fitting(h200, 4), WIDTHS);
+        assert_eq!(fitting(small, 4), WIDTHS[..4]);
+        assert_eq!(fitting(small, 2), WIDTHS);
+        assert!(fitting(48 << 10, 4).is_empty());
+        let choices =
+            Choices { width: 0, tile: 0, planes: FARTHEST, queueing: Queueing::default() };
+        let part = NodeBox { begin: [0; 3], end: [1000; 3] };
+        let of = |room| choose(&part, &fitting(room, 4), 132, choices).0;
+        assert!(fitting(small, 4).contains(&of(small)));
+        assert!(WIDTHS.contains(&of(h200)));
     }
 
     #[test]
@@ -135,8 +155,5 @@ mod tests {
         assert_eq!(shared(256, 4), 4 * (6336 * 4 + 8));
         // Two rows less on either side, and planes on 128 B: 136 x 38.
         assert_eq!(shared(128, 3), 4 * (5184 * 4 + 8));
-        for radius in 2..=4 {
-            assert!(WIDTHS.iter().all(|&width| shared(width, radius) <= most_shared(radius)));
-        }
     }
 }
