@@ -80,6 +80,24 @@ fn steps_agree_with_f64_beside_layers_and_walls() {
     }
 }
 
+/// Every engine on grids small enough for compute-sanitizer: layers, walls, sources, receivers.
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn small_runs_by_digits() {
+    let backend = card();
+    for variant in VARIANTS {
+        steps_agree_with_f64(&backend, variant, [26, 29, 70], 8);
+        steps_agree_with_f64(&backend, variant, [15, 13, 18], 4);
+    }
+    steps_agree_with_f64(&backend, "ozaki_plain", [25, 1, 31], 8);
+    // All counts that have kernels of their own, adaptive ones, and BF16.
+    variants_give_the_same_bits(&backend, [22, 20, 41], 4);
+    cells_take_the_fewest_digits_that_reach_their_bits(&backend, &[[9, 11, 70]]);
+    for variant in ["ozaki_mma", "ozaki_plain"] {
+        bf16_limbs_err_by_their_bits(&backend, variant, [9, 11, 20]);
+    }
+}
+
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn variants_give_the_same_bits_on_a_card() {

@@ -79,6 +79,24 @@ fn stored_steps_are_within_the_codecs_bound_on_a_card() {
     }
 }
 
+/// All storage and both variants on grids small enough for compute-sanitizer.
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn small_runs_of_stored_fields() {
+    let (backend, walls) = (card(), ["cpml and walls", "minimod and walls"]);
+    let shapes = [[14, 20, 105]];
+    let wide = ["int16", "int16+u16", "int16-increment", "int16-increment+u16"];
+    let others = ["fp16", "fp16-scaled+u16", "bf16", "bf16x2+u16", "f32+u16"];
+    for names in [&wide[..], &others] {
+        one_step_is_within_the_codecs_bound(&backend, &shapes, 8, names, &walls);
+    }
+    // Other radii have rings of other sizes.
+    for order in [4, 6] {
+        one_step_is_within_the_codecs_bound(&backend, &shapes, order, &wide, &["zero"]);
+    }
+    runs_are_the_same_bits_however_made(&backend, [15, 16, 105], &wide[1..2]);
+}
+
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn stored_runs_are_the_same_bits_on_a_card() {

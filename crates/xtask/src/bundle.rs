@@ -3,7 +3,7 @@
 //! ```text
 //! bundle/go.sh          runs the parts
 //! bundle/manifest.json  commit, compilers, profiles, bytes of each file
-//! bundle/bin            temblor, throughput, arithmetic_rates, storage_rates, patch_rates
+//! bundle/bin            temblor, throughput, arithmetic_rates, arithmetic_table, storage_rates, patch_rates
 //! bundle/tests          test programs that need a card
 //! bundle/examples       run files with their models
 //! ```
@@ -38,6 +38,11 @@ const PROGRAMS: &[Program] = &[
     program("bin/temblor", &["-p", "temblor", "--features", "cuda", "--bin", "temblor"], true),
     program("bin/throughput", &["-p", "temblor-cuda", "--example", "throughput"], true),
     program("bin/arithmetic_rates", &["-p", "temblor-cuda", "--example", "arithmetic_rates"], true),
+    program(
+        "bin/arithmetic_table",
+        &["-p", "temblor", "--features", "cuda", "--example", "arithmetic_table"],
+        true,
+    ),
     program("bin/storage_rates", &["-p", "temblor-cuda", "--example", "storage_rates"], true),
     program("bin/patch_rates", &["-p", "temblor-cuda", "--example", "patch_rates"], true),
     program(
