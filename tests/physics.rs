@@ -1,6 +1,10 @@
 //! Every physics check on every variant of every backend; `temblor verify` runs the same.
 
+use std::path::Path;
+
+use clap::Parser as _;
 use rstest::rstest;
+use temblor::args::{Cli, Command};
 use temblor::backend::Backend;
 use temblor::conformance::{judge_variants, physics_checks};
 use temblor::cpu::{CpuBackend, ReferenceBackend};
@@ -66,6 +70,50 @@ fn cuda_holds() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Traces that `temblor run` writes for a run file of the overthrust example on a backend.
+fn overthrust(run_file: &str, backend: &str) -> Vec<Vec<f32>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = Path::new("examples/overthrust");
+    for name in ["vp.npy", run_file] {
+        std::fs::copy(from.join(name), folder.path().join(name)).expect("a copy of the example");
+    }
+    let file = folder.path().join(run_file);
+    let line = ["temblor", "run", file.to_str().expect("a name"), "--backend", backend];
+    let Command::Run(args) = Cli::try_parse_from(line).expect("a command").command else {
+        panic!("{line:?} is no run");
+    };
+    temblor::commands::run::run(&args, true).expect("a run");
+    let traces = file.with_extension("sgy");
+    let traces = temblor::io::Traces::open(traces, &temblor::io::TraceOptions::default());
+    let traces = traces.expect("traces");
+    (0..traces.traces()).map(|n| traces.samples_of(n).expect("a trace")).collect()
+}
+
+/// The same traces on another backend, to 1e-5 of the peak.
+fn overthrust_is_that_of_cpu(run_file: &str, backend: &str) {
+    let (wanted, got) = (overthrust(run_file, "cpu"), overthrust(run_file, backend));
+    assert_eq!((wanted.len(), wanted[0].len()), (got.len(), got[0].len()));
+    let peak = wanted.iter().flatten().fold(0.0_f32, |m, v| m.max(v.abs()));
+    assert!(peak > 0.0);
+    let pairs = wanted.iter().flatten().zip(got.iter().flatten());
+    let off = pairs.fold(0.0_f32, |m, (a, b)| if (a - b).abs() <= m { m } else { (a - b).abs() });
+    println!("{run_file}, {backend}: {:.1e} of the peak", off / peak);
+    assert!(off <= 1e-5 * peak, "{run_file}, {backend}: {:e} of the peak", off / peak);
+}
+
+#[test]
+fn the_overthrust_has_the_same_traces_on_cpu_and_cpu_ref() {
+    overthrust_is_that_of_cpu("shot.toml", "cpu-ref");
+}
+
+/// In 2-D and 3-D. Run in the workspace's folder or in that of a bundle.
+#[cfg(feature = "cuda")]
+#[test]
+fn cuda_has_the_traces_of_cpu_over_the_overthrust() {
+    overthrust_is_that_of_cpu("shot.toml", "cuda");
+    overthrust_is_that_of_cpu("shot-3d.toml", "cuda");
 }
 
 /// The claims in the matrix above, from its own text, so that none can be forgotten there.
