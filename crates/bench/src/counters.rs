@@ -9,8 +9,9 @@ use std::process::{Command, Stdio};
 
 use crate::results::Counters;
 
-/// Metrics of ncu: DRAM, L2 and L1 traffic, hit rates, time.
-const METRICS: [&str; 7] = [
+/// Metrics of ncu: DRAM, L2 and L1 traffic, hit rates, time; sectors that L2 gave to and took from
+/// multiprocessors.
+const METRICS: [&str; 8] = [
     "gpu__time_duration.sum",
     "dram__bytes_read.sum",
     "dram__bytes_write.sum",
@@ -18,6 +19,7 @@ const METRICS: [&str; 7] = [
     "lts__t_sector_hit_rate.pct",
     "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sector_hit_rate.pct",
+    "lts__t_sectors_srcunit_tex.sum",
 ];
 
 /// Bytes of a sector of the second-level cache.
@@ -52,6 +54,7 @@ fn blank(kernel: &str, tool: &str) -> Counters {
         dram_read: None,
         dram_written: None,
         l2_read: None,
+        l2_to_sm: None,
         l1_read: None,
         l2_hit: None,
         l1_hit: None,
@@ -174,6 +177,7 @@ pub fn parse_ncu(text: &str) -> Vec<Counters> {
                 dram_read: mean(METRICS[1]),
                 dram_written: mean(METRICS[2]),
                 l2_read: mean(METRICS[3]).map(|sectors| SECTOR * sectors),
+                l2_to_sm: mean(METRICS[7]).map(|sectors| SECTOR * sectors),
                 l2_hit: mean(METRICS[4]),
                 l1_read: mean(METRICS[5]),
                 l1_hit: mean(METRICS[6]),
@@ -249,6 +253,7 @@ mod tests {
 "0","4711","temblor","127.0.0.1","acoustic_iso_tma(Step, Fields)","1","7","(512, 1, 1)","(132, 1, 1)","0","9.0","Command line profiler metrics","gpu__time_duration.sum","nsecond","2000000"
 "0","4711","temblor","127.0.0.1","acoustic_iso_tma(Step, Fields)","1","7","(512, 1, 1)","(132, 1, 1)","0","9.0","Command line profiler metrics","lts__t_sectors_op_read.sum","sector","1000"
 "0","4711","temblor","127.0.0.1","acoustic_iso_tma(Step, Fields)","1","7","(512, 1, 1)","(132, 1, 1)","0","9.0","Command line profiler metrics","lts__t_sector_hit_rate.pct","%","40.5"
+"0","4711","temblor","127.0.0.1","acoustic_iso_tma(Step, Fields)","1","7","(512, 1, 1)","(132, 1, 1)","0","9.0","Command line profiler metrics","lts__t_sectors_srcunit_tex.sum","sector","1500"
 "1","4711","temblor","127.0.0.1","acoustic_iso_tma(Step, Fields)","1","7","(512, 1, 1)","(132, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_read.sum","Mbyte","8"
 "2","4711","temblor","127.0.0.1","layers_cpml","1","7","(64, 1, 1)","(9, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_write.sum","byte","5"
 "#;
@@ -266,6 +271,7 @@ mod tests {
         near(tma.dram_read, 7e6);
         near(tma.milliseconds, 2.0);
         near(tma.l2_read, 32_000.0);
+        near(tma.l2_to_sm, 48_000.0);
         near(tma.l2_hit, 0.405);
         near(layers.dram_written, 5.0);
         assert_eq!((tma.l1_read, layers.dram_read), (None, None));

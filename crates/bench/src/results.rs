@@ -356,6 +356,9 @@ pub struct Counters {
     pub dram_written: Option<f64>,
     /// Read through the second-level cache per launch, bytes.
     pub l2_read: Option<f64>,
+    /// Between the second-level cache and the multiprocessors per launch, both ways, bytes.
+    #[serde(default)]
+    pub l2_to_sm: Option<f64>,
     /// Read through the first-level cache per launch, bytes.
     pub l1_read: Option<f64>,
     /// Hit rate of the second-level cache, 0 to 1.

@@ -114,6 +114,7 @@ fn by_kernel(measured: &mut Measured, points: u64, gpts: f64, noise: &mut Noise)
         dram_read: Some(6.4e9 * part),
         dram_written: Some(2.0e9 * part),
         l2_read: Some(1.9e10 * part),
+        l2_to_sm: Some(2.4e10 * part),
         l1_read: Some(3.3e10 * part),
         l2_hit: Some(0.66),
         l1_hit: Some(0.41),

@@ -176,6 +176,7 @@ mod tests {
                 dram_read: Some(5.9e9),
                 dram_written: None,
                 l2_read: None,
+                l2_to_sm: None,
                 l1_read: None,
                 l2_hit: Some(0.735),
                 l1_hit: None,

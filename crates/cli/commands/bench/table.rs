@@ -111,11 +111,11 @@ pub(super) fn line(row: &Row, width: usize) -> String {
     if let Some(asked) = row.case.steps.filter(|&asked| asked != measured.steps) {
         let _ = write!(text, "  ran {} of {asked} steps", measured.steps);
     }
-    text + "\n" + &beside(measured)
+    text + "\n" + &beside(measured, points)
 }
 
 /// Lines on kernels, counters and kinds of values, where they were asked for.
-fn beside(measured: &Measured) -> String {
+fn beside(measured: &Measured, points: u64) -> String {
     let mut text = String::new();
     for kernel in &measured.kernels {
         let seconds = median(&kernel.seconds);
@@ -145,12 +145,15 @@ fn beside(measured: &Measured) -> String {
         let part = |hit: Option<f64>| hit.map_or("n/a".into(), |h| format!("{:.1} %", 100.0 * h));
         let _ = writeln!(
             text,
-            "    {} DRAM read {}, written {}; L2 read {}, hit {}; L1 read {}, hit {} ({})",
+            "    {} DRAM read {}, written {}; L2 read {}, hit {}; L2 to SM {}, {} B per node; L1 read {}, \
+             hit {} ({})",
             counters.kernel,
             mega(counters.dram_read),
             mega(counters.dram_written),
             mega(counters.l2_read),
             part(counters.l2_hit),
+            mega(counters.l2_to_sm),
+            counters.l2_to_sm.map_or("n/a".into(), |b| format!("{:.1}", b / points as f64)),
             mega(counters.l1_read),
             part(counters.l1_hit),
             counters.tool
