@@ -88,6 +88,48 @@ fn a_plan_takes_the_memory_of_its_footprint() {
     }
 }
 
+/// The last nodes of a grid after three steps from a noisy box among them, silence elsewhere.
+fn far_corner(backend: &CudaBackend, shape: [usize; 3], variant: &str) -> Array3<f64> {
+    const LAST: usize = 40;
+    let problem = problem(shape, 8, Boundaries::uniform(Boundary::Zero));
+    let options = PlanOptions::new(0, 0).variant(variant);
+    let mut plan = backend.propagator(&problem, &options).unwrap();
+    let planes = 8;
+    let speed = Array3::from_elem((planes, shape[1], shape[2]), 2000.0_f32);
+    for first in (0..shape[0]).step_by(planes) {
+        let count = planes.min(shape[0] - first);
+        let part = speed.slice(ndarray::s![..count, .., ..]);
+        plan.upload(Field::WaveSpeed, Region::slab(shape, first, count), part.into()).unwrap();
+    }
+    // Twelve nodes away from where the small grid ends: three steps of radius four.
+    let noise = random(&mut ChaCha8Rng::seed_from_u64(4), [20; 3], -1.0, 1.0);
+    let noisy = Region { start: shape.map(|n| n - 28), shape: [20; 3], stride: [1; 3] };
+    plan.upload(Field::Pressure, noisy, noise.view().into()).unwrap();
+    plan.advance(3).unwrap();
+    let last = Region { start: shape.map(|n| n - LAST), shape: [LAST; 3], stride: [1; 3] };
+    let mut corner = Array3::zeros((LAST, LAST, LAST));
+    plan.download(Field::Pressure, last, corner.view_mut().into()).unwrap();
+    corner
+}
+
+/// Places beyond 32 bits: what a node gets does not depend on how many nodes lie before it.
+#[test]
+#[ignore = "needs an NVIDIA device with 50 GB"]
+fn the_far_corner_of_more_nodes_than_32_bits_count_is_that_of_a_small_grid() {
+    let backend = CudaBackend::new(0).unwrap();
+    let (large, small) = ([1300, 1299, 1301], [40; 3]);
+    assert!(large.iter().product::<usize>() > 1 << 31);
+    let variants = {
+        let problem = problem(large, 8, Boundaries::uniform(Boundary::Zero));
+        backend.variants(&problem).unwrap()
+    };
+    for variant in variants {
+        let expected = far_corner(&backend, small, &variant.name);
+        assert!(expected.iter().any(|v| v.abs() > 0.1), "{}", variant.name);
+        assert!(far_corner(&backend, large, &variant.name) == expected, "{}", variant.name);
+    }
+}
+
 /// Every pattern runs at between a third and all of what the clocks allow, on arrays far larger than
 /// any cache; so do multiply-adds.
 #[test]
