@@ -124,11 +124,12 @@ fn main() -> Result<()> {
         (full, "ozaki_mma", vec![]),
         tile(full, "ozaki_dp4a", 16064, 64),
     ];
-    for arithmetic in [trimmed, named("int8-2x2")?, named("int8-1x1")?, named("int8-3x3")?] {
-        subjects.push((arithmetic, "ozaki_mma", vec![]));
-    }
+    let counts =
+        [trimmed, named("int8-2x2")?, named("int8-1x1")?, named("int8-1x2")?, named("int8-3x3")?];
+    subjects.extend(counts.map(|arithmetic| (arithmetic, "ozaki_mma", vec![])));
     subjects.push((named("bf16-2x3")?, "ozaki_mma", vec![]));
     subjects.push((full, "ozaki_plain", vec![]));
+    subjects.extend(counts.map(|arithmetic| (arithmetic, "ozaki_dp4a", vec![])));
     for size in [8064, 16032, 32032, 32064] {
         subjects.push(tile(full, "ozaki_dp4a", size, 64));
     }
