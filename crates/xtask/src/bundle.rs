@@ -56,6 +56,12 @@ const PROGRAMS: &[Program] = &[
     program("tests/stored", &["-p", "temblor-cuda", "--test", "stored"], false),
     program("tests/digits_card", &["-p", "temblor-cuda", "--test", "digits_card"], false),
     program("tests/patch_card", &["-p", "temblor-cuda", "--test", "patch_card"], false),
+    program(
+        "tests/patch_chunks_card",
+        &["-p", "temblor-cuda", "--test", "patch_chunks_card"],
+        false,
+    ),
+    program("tests/patch_sets_card", &["-p", "temblor-cuda", "--test", "patch_sets_card"], false),
 ];
 
 const fn program(at: &'static str, build: &'static [&'static str], timed: bool) -> Program {

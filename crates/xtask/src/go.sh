@@ -41,7 +41,12 @@ cuda() {
     try tests/card --ignored --test-threads=1 --nocapture "$@"
 }
 
-patch() { try tests/patch_card --ignored --test-threads=1 --nocapture "$@"; }
+patch() {
+    local name
+    for name in patch_card patch_chunks_card patch_sets_card; do
+        try "tests/$name" --ignored --test-threads=1 --nocapture "$@"
+    done
+}
 
 digits() { try tests/digits_card --ignored --test-threads=1 --nocapture "$@"; }
 stored() { try tests/stored --ignored --test-threads=1 --nocapture --skip probe "$@"; }
