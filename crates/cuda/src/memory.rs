@@ -106,24 +106,56 @@ impl Buffer {
         .map_err(failed("cuMemcpyHtoDAsync"))
     }
 
-    /// Queues a copy of `values` doubles from the start of the buffer to a place on the host.
+    /// Queues a copy of rows of doubles on the host to the buffer, there `pitch` values apart, the first
+    /// at double `first`.
     ///
     /// # Safety
-    /// So many values have room at `to` in page-locked memory that nobody else uses until the stream
-    /// gets there.
-    pub(crate) unsafe fn read_to(
+    /// As [`Buffer::fill_from`], for all rows.
+    pub(crate) unsafe fn fill_rows(
         &self,
         stream: &CudaStream,
-        to: *mut f64,
-        values: usize,
+        (first, pitch): (usize, usize),
+        rows: &HostRows,
     ) -> Result<()> {
-        assert!(2 * values <= self.elements, "a copy past the end of a buffer");
-        // SAFETY: the source range lies in this allocation, as asserted; the target as promised.
-        unsafe {
-            sys::cuMemcpyDtoHAsync_v2(to.cast(), self.address, 8 * values, stream.cu_stream())
+        let mut copy = rows.copy(self, (first, pitch));
+        copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
+        copy.srcHost = rows.start.cast();
+        copy.srcPitch = 8 * rows.step;
+        copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        copy.dstDevice = self.address + 8 * first as u64;
+        copy.dstPitch = 8 * pitch;
+        // SAFETY: the destination rows lie in this allocation, as `copy` asserts; the source as promised.
+        unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, stream.cu_stream()) }
+            .result()
+            .map_err(failed("cuMemcpy2DAsync"))
+    }
+
+    /// Queues the copy back: see [`Buffer::fill_rows`]. What lies between the rows stays as it is.
+    ///
+    /// # Safety
+    /// The rows have room in page-locked memory that nobody else uses until the stream gets there.
+    pub(crate) unsafe fn read_rows(
+        &self,
+        stream: &CudaStream,
+        (first, pitch): (usize, usize),
+        rows: &HostRows,
+    ) -> Result<()> {
+        let mut copy = rows.copy(self, (first, pitch));
+        copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
+        copy.srcDevice = self.address + 8 * first as u64;
+        copy.srcPitch = 8 * pitch;
+        copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
+        copy.dstHost = rows.start.cast_mut().cast();
+        copy.dstPitch = 8 * rows.step;
+        if rows.step == rows.len && pitch == rows.len {
+            // Without gaps on either side: one row.
+            (copy.WidthInBytes, copy.Height) = (8 * rows.len * rows.count, 1);
+            (copy.srcPitch, copy.dstPitch) = (copy.WidthInBytes, copy.WidthInBytes);
         }
-        .result()
-        .map_err(failed("cuMemcpyDtoHAsync"))
+        // SAFETY: the source rows lie in this allocation, as `copy` asserts; the target as promised.
+        unsafe { sys::cuMemcpy2DAsync_v2(&raw const copy, stream.cu_stream()) }
+            .result()
+            .map_err(failed("cuMemcpy2DAsync"))
     }
 
     /// Queues a copy of `count` elements of another buffer, from `from_first` on, to `first` on.
@@ -171,6 +203,46 @@ impl Drop for Buffer {
             // SAFETY: allocated by `zeros`, freed once; cuMemFree waits for work that uses it.
             // A failure here means the device is lost, and its memory with it.
             let _ = unsafe { result::free_sync(self.address) };
+        }
+    }
+}
+
+/// Rows of doubles at equal distances in page-locked memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HostRows {
+    /// Where the first starts.
+    pub(crate) start: *const f64,
+    /// Values from one to the next.
+    pub(crate) step: usize,
+    /// Values of a row.
+    pub(crate) len: usize,
+    /// Rows.
+    pub(crate) count: usize,
+}
+
+impl HostRows {
+    /// A copy without its ends, of rows that the buffer has `pitch` doubles apart from `first` on.
+    fn copy(&self, buffer: &Buffer, (first, pitch): (usize, usize)) -> sys::CUDA_MEMCPY2D {
+        assert!(self.count > 0 && self.step >= self.len && pitch >= self.len, "rows overlap");
+        let end = first + pitch * (self.count - 1) + self.len;
+        assert!(2 * end <= buffer.elements, "a copy past the end of a buffer");
+        sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcHost: std::ptr::null(),
+            srcDevice: 0,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: 0,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: 0,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: 0,
+            WidthInBytes: 8 * self.len,
+            Height: self.count,
         }
     }
 }

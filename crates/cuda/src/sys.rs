@@ -17,7 +17,7 @@ use crate::faults::Fault;
 const OLDEST_DRIVER: i32 = 13000;
 
 /// Symbols of the driver that this backend calls, directly or through cudarc.
-pub const DRIVER_SYMBOLS: [&str; 48] = [
+pub const DRIVER_SYMBOLS: [&str; 49] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -43,6 +43,7 @@ pub const DRIVER_SYMBOLS: [&str; 48] = [
     "cuMemcpyDtoDAsync_v2",
     "cuMemsetD8Async",
     "cuModuleLoadData",
+    "cuMemcpy2DAsync_v2",
     "cuModuleUnload",
     "cuModuleGetFunction",
     "cuFuncSetAttribute",

@@ -54,7 +54,7 @@ fn probe() {
     let chunk = vec![1.0; len];
     let mut output = vec![f64::NAN; kernel.shape.output_len()];
     made.apply(&cells[..1], &[&chunk], &mut [&mut output], &mut []).expect("chunks");
-    println!("apply wrote all: {}", output.iter().all(|v| v.to_bits() == 0));
+    println!("apply wrote all: {}", output.iter().all(|v| !v.is_nan()));
     println!("chunks in the host's memory");
     host_memory(made.as_mut(), &cells, [len, output.len()]);
     let short = made.apply(&cells[..1], &[&chunk[1..]], &mut [&mut output], &mut []);
@@ -63,33 +63,43 @@ fn probe() {
     println!("refused: {}", parameters.expect_err("too few"));
 }
 
-/// Chunks in memory that the backend gave out: scattered, near each other, adjacent, and partly elsewhere.
+/// Chunks in memory that the backend gave out, in orders of their own on both sides: anywhere, at equal
+/// distances, near each other, adjacent, and partly elsewhere.
 fn host_memory(made: &mut dyn PatchKernel, cells: &[Cell], [input, output]: [usize; 2]) {
-    let count = cells.len();
-    let mut from = made.host_memory(count * 2 * input).expect("memory");
-    let mut to = made.host_memory(count * 2 * output).expect("memory");
+    let mut from = made.host_memory(6 * input).expect("memory");
+    let mut to = made.host_memory(6 * output).expect("memory");
     println!("zero at birth: {}", from.values().iter().all(|v| v.to_bits() == 0));
-    let written = |to: &[f64]| to.iter().filter(|v| v.to_bits() == 0).count();
-    for (name, [gap_in, gap_out]) in
-        [("scattered", [input, 1]), ("near", [1, 1]), ("adjacent", [0, 0])]
-    {
+    let rows = |len: usize, gap: usize, order: [usize; 3]| order.map(|k| k * (len + gap));
+    for (name, ins, outs) in [
+        ("scattered", [5 * input, 0, 2 * input], [output + 1, 4 * output, 0]),
+        ("rows", rows(input, input / 2, [2, 0, 1]), rows(output, output, [1, 0, 2])),
+        ("near", rows(input, 1, [0, 1, 2]), rows(output, 1, [2, 1, 0])),
+        ("adjacent", rows(input, 0, [1, 2, 0]), rows(output, 0, [0, 2, 1])),
+    ] {
         println!("{name}:");
-        from.values_mut().chunks_exact_mut(input + gap_in).zip(1u8..).for_each(|(chunk, n)| {
-            chunk.fill(f64::from(n));
-        });
-        let inputs: Vec<&[f64]> =
-            from.values().chunks_exact(input + gap_in).take(count).map(|c| &c[..input]).collect();
+        for (place, n) in ins.iter().zip(1u8..) {
+            from.values_mut()[*place..place + input].fill(f64::from(n));
+        }
+        let inputs: Vec<&[f64]> = ins.iter().map(|&at| &from.values()[at..at + input]).collect();
         to.values_mut().fill(f64::NAN);
-        let outputs = to.values_mut().chunks_exact_mut(output + gap_out).take(count);
-        let mut outputs: Vec<&mut [f64]> = outputs.map(|c| &mut c[..output]).collect();
-        let mut speeds = [];
-        made.apply(cells, &inputs, &mut outputs, &mut speeds).expect("chunks");
-        println!("{name} wrote {} of {}", written(to.values()), count * output);
+        let mut rest = to.values_mut();
+        let (mut sorted, mut start) = ((0..3).collect::<Vec<usize>>(), 0);
+        sorted.sort_by_key(|&k| outs[k]);
+        let mut outputs: [&mut [f64]; 3] = Default::default();
+        for k in sorted {
+            let (chunk, later) = rest.split_at_mut(outs[k] - start + output);
+            outputs[k] = &mut chunk[outs[k] - start..];
+            (rest, start) = (later, outs[k] + output);
+        }
+        made.apply(cells, &inputs, &mut outputs, &mut []).expect("chunks");
+        let firsts: Vec<f64> = outputs.iter().map(|chunk| chunk[0]).collect();
+        let written = to.values().iter().filter(|v| !v.is_nan()).count();
+        println!("{name} wrote {written} of {}, first values {firsts:?}", 3 * output);
     }
     println!("mixed:");
     let elsewhere = vec![1.0; input];
-    let inputs: Vec<&[f64]> = vec![&elsewhere; count];
-    let outputs = to.values_mut().chunks_exact_mut(output).take(count);
+    let inputs: Vec<&[f64]> = vec![&elsewhere; 3];
+    let outputs = to.values_mut().chunks_exact_mut(output).take(3);
     let mut outputs: Vec<&mut [f64]> = outputs.collect();
     made.apply(cells, &inputs, &mut outputs, &mut []).expect("chunks");
     drop((from, to));
@@ -180,27 +190,30 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 #[test]
-fn chunks_in_the_hosts_memory_are_moved_by_the_device() {
+fn chunks_in_the_hosts_memory_cross_by_copies_where_they_lie_regularly() {
     let folder = tempfile::tempdir().expect("a folder");
     compiler(folder.path(), 0);
     let answer = answer(folder.path(), "flat-t64");
     assert!(answer.contains("zero at birth: true"), "{answer}");
     let pageable = between(&answer, "apply wrote", "chunks in the");
     assert!(!pageable.contains("gather"), "{answer}");
-    // Scattered: the kernels of the service move all three; 3 x 5 x 16 values come back.
-    let scattered = between(&answer, "scattered:", "near:");
-    for line in
-        ["gather_chunks: 3 of ", "begins with 3", "scatter_chunks: 3 of ", "wrote 240 of 240"]
-    {
-        assert!(scattered.contains(line), "{line} is missing:\n{answer}");
-    }
-    // With small gaps inputs come by a copy; results must not be written over what lies between.
-    let near = between(&answer, "near:", "adjacent:");
-    assert!(!near.contains("gather_chunks") && near.contains("scatter_chunks: 3 of "), "{answer}");
-    assert!(near.contains("wrote 240 of 240"), "{answer}");
-    // Adjacent: copies do.
-    let adjacent = between(&answer, "adjacent:", "mixed:");
-    assert!(!adjacent.contains("_chunks") && adjacent.contains("wrote 240 of 240"), "{answer}");
+    let part = |from: &str, to: &str, has: &[&str], lacks: &[&str]| {
+        let part = between(&answer, from, to);
+        // 3 x 5 x 16 values come back, each chunk's from its own input.
+        for line in has.iter().chain(&["wrote 240 of 240, first values [1.0, 2.0, 3.0]"]) {
+            assert!(part.contains(line), "{line} is missing after {from}\n{answer}");
+        }
+        for line in lacks {
+            assert!(!part.contains(line), "{line} after {from}\n{answer}");
+        }
+    };
+    let (gather, scatter) = ("gather_chunks: 3 of ", "scatter_chunks: 3 of ");
+    let (there, back) = ("copy of 3 rows there", "copy of 3 rows back");
+    part("scattered:", "rows:", &[gather, scatter], &["copy of"]);
+    part("rows:", "near:", &[there, back], &["_chunks"]);
+    // With small gaps inputs come by a plain copy; results must not be written over what lies between.
+    part("near:", "adjacent:", &[back], &["_chunks", "there"]);
+    part("adjacent:", "mixed:", &["copy of 1 rows back"], &["_chunks", "there"]);
     // One side elsewhere: packed.
     assert!(!between(&answer, "mixed:", "end of mixed").contains("_chunks"), "{answer}");
 }
@@ -215,7 +228,7 @@ fn memory_that_the_device_sees_elsewhere_is_packed() {
         [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", "flat-t64"), ("STANDIN_FAR", "1")];
     let answer = standin::run(folder.path(), DRIVER, "probe", &settings);
     assert!(answer.contains("scattered wrote 240 of 240"), "{answer}");
-    assert!(!answer.contains("_chunks:"), "{answer}");
+    assert!(!answer.contains("_chunks:") && !answer.contains("copy of"), "{answer}");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! computes, and stores the results in place. The host touches no value, it only queues: pieces pass
 //! three stages (fetch, compute, store) on streams of their own, and events keep their order.
 //!
-//! A piece whose chunks lie side by side goes by one copy instead, small gaps between inputs included;
-//! so that this is what most pieces do, chunks are taken in the order of their places on the host.
+//! A piece whose chunks lie side by side or at equal distances goes by copies instead (`crossing`); so
+//! that this is what most pieces do, chunks are taken in the order of their places on the host.
 #![expect(unsafe_code, reason = "the device works on memory of the host by its addresses")]
 
 use std::sync::Arc;
@@ -12,8 +12,9 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use temblor_backend::{Cell, Error, Result};
 use temblor_patch::emit::gpu::speed_of_key;
 
+use super::crossing::{self, Crossing};
 use super::host::Ranges;
-use super::line::{Line, Stretch, stretch};
+use super::line::Line;
 use super::program::{Loaded, Places, Way};
 use super::set::numbers;
 use crate::memory::{Buffer, Pinned, free_bytes, record_event};
@@ -32,9 +33,13 @@ const LEAST: usize = 512 << 10;
 /// Most chunks of which the addresses are on the card at a time.
 const BATCH: usize = 1 << 18;
 
-/// Words of a chunk in the list: its two addresses, its cell, the key of its speed, one unused so that
-/// cells lie at multiples of 16 bytes.
+/// Words of a chunk in the list: its two addresses, its cell, the key of its speed, the place of its
+/// results on the card. Cells lie at multiples of 16 bytes.
 const WORDS: usize = 12;
+
+/// Values of a line of memory: results that a kernel stores lie on the card as they do on the host,
+/// from a boundary of 128 bytes on.
+const LINE: usize = 16;
 
 /// Buffers of a piece.
 struct Slot {
@@ -42,9 +47,8 @@ struct Slot {
     raw: Buffer,
     inputs: Buffer,
     outputs: Buffer,
-    /// Places of chunks in the buffers: `pitch` values apart, and, of outputs, without gaps.
-    spaced: [Buffer; 2],
-    tight: Buffer,
+    /// Places of chunks in `inputs`, `pitch` values apart.
+    spaced: Buffer,
     /// The kernel has read the inputs; the outputs are stored.
     read: Option<CudaEvent>,
     stored: Option<CudaEvent>,
@@ -69,6 +73,8 @@ pub(super) struct Fetch {
     aligned: bool,
     host: Ranges,
     line: Line,
+    /// Chunks of a piece in the order of their outputs' places.
+    back: Vec<usize>,
     /// Most chunks of a piece.
     piece: usize,
     lists: Arc<CudaStream>,
@@ -91,7 +97,7 @@ impl Fetch {
     ) -> Result<Self> {
         let stream = || context.new_stream().map_err(failed("cuStreamCreate"));
         let raw = pitch[0] + pitch[0].div_ceil(8);
-        let each = (8 * (SLOTS * (raw + pitch[0] + pitch[1] + 4) + scratch)) as u64;
+        let each = (8 * (SLOTS * (raw + pitch[0] + pitch[1] + LINE + 1) + scratch)) as u64;
         let available = free_bytes(context)?;
         let fits = usize::try_from(available / 2 / each).unwrap_or(usize::MAX);
         if fits == 0 {
@@ -102,14 +108,10 @@ impl Fetch {
         let slot = || {
             let raw = Buffer::zeros(&compute, 2 * piece * raw)?;
             let inputs = Buffer::zeros(&compute, 2 * piece * pitch[0])?;
-            let outputs = Buffer::zeros(&compute, 2 * piece * pitch[1])?;
-            let table = |buffer: &Buffer, pitch: usize| {
-                let place = |k: usize| buffer.address() + 8 * (k * pitch) as u64;
-                Buffer::of(&compute, &(0..piece).map(place).collect::<Vec<u64>>())
-            };
-            let spaced = [table(&inputs, pitch[0])?, table(&outputs, pitch[1])?];
-            let tight = table(&outputs, lens[1])?;
-            Ok(Slot { raw, inputs, outputs, spaced, tight, read: None, stored: None })
+            let outputs = Buffer::zeros(&compute, 2 * piece * (pitch[1] + LINE))?;
+            let place = |k: usize| inputs.address() + 8 * (k * pitch[0]) as u64;
+            let spaced = Buffer::of(&compute, &(0..piece).map(place).collect::<Vec<u64>>())?;
+            Ok(Slot { raw, inputs, outputs, spaced, read: None, stored: None })
         };
         let slots = (0..SLOTS).map(|_| slot()).collect::<Result<_>>()?;
         let scratch = Buffer::zeros(&compute, 2 * piece * scratch)?;
@@ -123,6 +125,7 @@ impl Fetch {
             aligned,
             host: host.clone(),
             line: Line::default(),
+            back: Vec::new(),
             piece,
             lists,
             fetches,
@@ -184,15 +187,6 @@ impl Fetch {
         Ok(())
     }
 
-    /// The stretch of a piece's inputs, where one copy fetches it.
-    fn whole(&self, slot: &Slot, part: &[usize], inputs: &[&[f64]]) -> Option<Stretch> {
-        let found = stretch(part.iter().map(|&k| inputs[k]))?;
-        let start = found.start as usize;
-        // A bulk copy may take a value more, to an even number.
-        let fits = 2 * (found.values + 1) <= slot.raw.elements();
-        (fits && self.host.span(start, start + 8 * found.values)).then_some(found)
-    }
-
     fn queue(
         &mut self,
         program: &Loaded,
@@ -200,24 +194,38 @@ impl Fetch {
         call: &Call<'_>,
         outputs: &mut [&mut [f64]],
     ) -> Result<()> {
-        let (pitch, lens) = (self.pitch, self.lens);
+        let ([pitch, pitch_out], [len, len_out]) = (self.pitch, self.lens);
         let after = |stream: &CudaStream, event: &CudaEvent| {
             stream.wait(event).map_err(failed("cuStreamWaitEvent"))
         };
         for (n, part) in call.order.chunks(call.piece).enumerate() {
             let (count, first) = (part.len(), n * call.piece);
-            let whole = self.whole(&self.slots[n % SLOTS], part, call.inputs);
             let slot = &mut self.slots[n % SLOTS];
             let (fetch, store) = (&self.fetches[n % 2], &self.stores[n % 2]);
+            let host = &self.host;
+            // A bulk copy may take a value more, to an even number.
+            let room = slot.raw.elements() / 2 - 1;
+            let there = crossing::inputs(part.iter().map(|&k| call.inputs[k]), len, room, host);
+            let place_of = |q: usize| outputs[part[q]].as_ptr() as usize;
+            self.back.clear();
+            self.back.extend(0..count);
+            if !self.back.is_sorted_by_key(|&q| place_of(q)) {
+                self.back.sort_unstable_by_key(|&q| place_of(q));
+            }
+            let back =
+                crossing::outputs(self.back.iter().map(|&q| &*outputs[part[q]]), len_out, host);
 
-            // Addresses, cells, keys of zero.
+            // Addresses, cells, keys of zero, places of results on the card.
             let words = &mut self.list.doubles_mut()[WORDS * first..WORDS * (first + count)];
-            let (places, rest) = words.split_at_mut(2 * count);
-            let (from, to) = places.split_at_mut(count);
+            let (from, rest) = words.split_at_mut(count);
+            let (to, rest) = rest.split_at_mut(count);
             let (flat, rest) = rest.split_at_mut(8 * count);
+            let (keys, results) = rest.split_at_mut(count);
             // Where inputs are when the list is read: on the host, or in the stretch on the card.
-            let moved =
-                whole.map_or(0, |whole| slot.raw.address().wrapping_sub(whole.start as u64));
+            let moved = match &there {
+                Crossing::Stretch(whole) => slot.raw.address().wrapping_sub(whole.start as u64),
+                _ => 0,
+            };
             let mut even = true;
             for (word, &k) in from.iter_mut().zip(part) {
                 let place = (call.inputs[k].as_ptr() as u64).wrapping_add(moved);
@@ -229,7 +237,20 @@ impl Fetch {
             }
             let flat = flat.chunks_exact_mut(8);
             flat.zip(part).for_each(|(to, &k)| to.copy_from_slice(&numbers(&call.cells[k])));
-            rest.fill(0.0);
+            keys.fill(0.0);
+            let pitch_out = match &back {
+                Crossing::Rows(rows) if rows.len() == 1 && rows[0].step == len_out => len_out,
+                Crossing::Rows(_) => pitch_out,
+                _ => pitch_out + LINE,
+            };
+            for (r, &q) in self.back.iter().enumerate() {
+                let shift = match &back {
+                    Crossing::Kernel => outputs[part[q]].as_ptr() as usize / 8 % LINE,
+                    _ => 0,
+                };
+                let place = slot.outputs.address() + 8 * (r * pitch_out + shift) as u64;
+                results[q] = f64::from_bits(place);
+            }
             self.device_list.fill_at(&self.lists, 2 * WORDS * first, words)?;
             let listed = record_event(&self.lists)?;
             let list = self.device_list.address() + 8 * (WORDS * first) as u64;
@@ -239,37 +260,44 @@ impl Fetch {
             if let Some(read) = &slot.read {
                 after(fetch, read)?;
             }
-            let (way, ends) = (Way::There, (word(0), slot.inputs.address()));
-            if let Some(whole) = whole {
-                // SAFETY: the stretch lies in one range of page-locked memory, and the chunks, all that
-                // is read of what is copied, are borrowed until `wait`.
-                unsafe { slot.raw.fill_from(fetch, whole.start, whole.values) }?;
-            } else {
-                // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
-                unsafe { program.move_chunks(fetch, way, ends, count, [lens[0], pitch[0]]) }?;
+            let ends = (word(0), slot.spaced.address());
+            match &there {
+                Crossing::Stretch(whole) => {
+                    // SAFETY: the stretch lies in one range of page-locked memory, and the chunks, all
+                    // that is read of what is copied, are borrowed until `wait`.
+                    unsafe { slot.raw.fill_from(fetch, whole.start, whole.values) }?;
+                }
+                Crossing::Rows(rows) => {
+                    let mut at = 0;
+                    for rows in rows {
+                        // SAFETY: the rows are chunks that are borrowed until `wait`.
+                        unsafe { slot.inputs.fill_rows(fetch, (at, pitch), rows) }?;
+                        at += rows.count * pitch;
+                    }
+                }
+                Crossing::Kernel => {
+                    // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
+                    unsafe { program.move_chunks(fetch, Way::There, ends, count, len) }?;
+                }
             }
             after(&self.compute, &record_event(fetch)?)?;
-            let from = if whole.is_none() {
-                slot.spaced[0].address()
-            } else if even || !self.aligned {
-                word(0)
-            } else {
-                // SAFETY: the list holds the places of chunks in the stretch on the card.
-                unsafe {
-                    program.move_chunks(&self.compute, way, ends, count, [lens[0], pitch[0]])
-                }?;
-                slot.spaced[0].address()
+            let from = match &there {
+                Crossing::Stretch(_) if even || !self.aligned => word(0),
+                Crossing::Stretch(_) => {
+                    // SAFETY: the list holds the places of chunks in the stretch on the card.
+                    unsafe { program.move_chunks(&self.compute, Way::There, ends, count, len) }?;
+                    slot.spaced.address()
+                }
+                _ => slot.spaced.address(),
             };
 
             if let Some(stored) = &slot.stored {
                 after(&self.compute, stored)?;
             }
             // Results are stored value by value, at any place.
-            let whole = stretch(part.iter().map(|&k| &*outputs[k])).filter(|found| found.dense);
-            let to = if whole.is_some() { &slot.tight } else { &slot.spaced[1] };
             let places = Places {
                 inputs: from,
-                outputs: to.address(),
+                outputs: word(11),
                 cells: word(2),
                 speeds: word(10),
                 scratch: self.scratch.address(),
@@ -279,14 +307,20 @@ impl Fetch {
 
             after(store, &computed)?;
             slot.read = Some(computed);
-            if whole.is_some() {
-                let start = outputs[part[0]].as_mut_ptr();
-                // SAFETY: the chunks follow each other from there on, and are borrowed until `wait`.
-                unsafe { slot.outputs.read_to(store, start, count * lens[1]) }?;
-            } else {
-                let (way, ends) = (Way::Back, (word(1), slot.outputs.address()));
-                // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
-                unsafe { program.move_chunks(store, way, ends, count, [lens[1], pitch[1]]) }?;
+            match &back {
+                Crossing::Rows(rows) => {
+                    let mut at = 0;
+                    for rows in rows {
+                        // SAFETY: the rows are chunks that are borrowed until `wait`.
+                        unsafe { slot.outputs.read_rows(store, (at, pitch_out), rows) }?;
+                        at += rows.count * pitch_out;
+                    }
+                }
+                _ => {
+                    let ends = (word(1), word(11));
+                    // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
+                    unsafe { program.move_chunks(store, Way::Back, ends, count, len_out) }?;
+                }
             }
             if call.speeds {
                 let at = WORDS * first + 10 * count;

@@ -13,7 +13,7 @@ use crate::memory::Pinned;
 pub(crate) struct Ranges(Arc<Mutex<BTreeMap<usize, usize>>>);
 
 impl Ranges {
-    fn add(&self, start: usize, end: usize) {
+    pub(super) fn add(&self, start: usize, end: usize) {
         if let Ok(mut ranges) = self.0.lock() {
             ranges.insert(start, end);
         }

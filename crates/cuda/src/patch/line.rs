@@ -1,5 +1,8 @@
 //! Chunks of a call in the order of their places on the host: those that lie side by side cross the bus
-//! together, small gaps included, whatever the order in which they were given.
+//! together, small gaps included, whatever the order in which they were given; those at equal distances
+//! are rows of one copy.
+
+use crate::memory::HostRows;
 
 /// Values that a copy may take in vain, of all that it takes.
 const GAPS: usize = 16;
@@ -57,6 +60,43 @@ pub(super) fn stretch<'a>(chunks: impl Iterator<Item = &'a [f64]>) -> Option<Str
     near.then_some(Stretch { start, values, dense: values == taken })
 }
 
+/// Values from a row to the next, at most: what a copy of rows takes (2^31 - 1 bytes).
+const STEP: usize = (1 << 28) - 1;
+
+/// Chunks of one length in the order of their places as rows of at most so many copies; none where they
+/// overlap, or where more copies would be needed.
+pub(super) fn rows<'a>(
+    chunks: impl Iterator<Item = &'a [f64]>,
+    most: usize,
+) -> Option<Vec<HostRows>> {
+    let mut all: Vec<HostRows> = Vec::new();
+    let mut end = 0;
+    for chunk in chunks {
+        let (start, len) = (chunk.as_ptr(), chunk.len());
+        if (start as usize) < end {
+            return None;
+        }
+        end = start as usize + size_of_val(chunk);
+        if let Some(last) = all.last_mut() {
+            let step = (start as usize - last.start as usize) / size_of::<f64>();
+            // The second row makes the distance, the others keep it.
+            if last.count == 1 && step <= STEP {
+                (last.step, last.count) = (step, 2);
+                continue;
+            }
+            if step == last.count * last.step {
+                last.count += 1;
+                continue;
+            }
+        }
+        if all.len() == most {
+            return None;
+        }
+        all.push(HostRows { start, step: len, len, count: 1 });
+    }
+    (!all.is_empty()).then_some(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +129,27 @@ mod tests {
         assert_eq!(of(&[(10, 110), (109, 209)]), None, "they overlap");
         assert_eq!(of(&[(110, 210), (10, 110)]), None, "not in order");
         assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn chunks_at_equal_distances_are_rows_of_few_copies() {
+        let values = vec![0.0; 1000];
+        let of = |places: &[usize], most: usize| {
+            let found = rows(places.iter().map(|&place| &values[place..place + 10]), most)?;
+            let place = |row: &HostRows| {
+                assert_eq!(row.len, 10);
+                ((row.start as usize - values.as_ptr() as usize) / 8, row.step, row.count)
+            };
+            Some(found.iter().map(place).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[5, 17, 29, 41], 1), Some(vec![(5, 12, 4)]));
+        assert_eq!(of(&[5, 15, 25], 1), Some(vec![(5, 10, 3)]), "without gaps");
+        assert_eq!(of(&[7], 1), Some(vec![(7, 10, 1)]));
+        let two = [0, 20, 40, 90, 101, 112];
+        assert_eq!(of(&two, 2), Some(vec![(0, 20, 3), (90, 11, 3)]));
+        assert_eq!(of(&two, 1), None, "more copies than were allowed");
+        assert_eq!(of(&[0, 20, 29], 2), None, "they overlap");
+        assert_eq!(of(&[20, 0], 2), None, "not in order");
+        assert_eq!(of(&[], 2), None);
     }
 }

@@ -6,6 +6,7 @@
 mod apply;
 mod bandwidth;
 pub mod compile;
+mod crossing;
 mod fetch;
 mod host;
 mod line;

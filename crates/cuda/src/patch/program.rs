@@ -238,11 +238,11 @@ impl Loaded {
         unsafe { self.service(stream, which, values, &arguments) }
     }
 
-    /// Moves chunks of `len` values between the host and a buffer, there `pitch` values apart; `host` is
-    /// a table on the device of their addresses.
+    /// Moves chunks of `len` values between places on the host and on the device: two tables on the
+    /// device of their addresses, both at multiples of 8 bytes.
     ///
     /// # Safety
-    /// The table's addresses are those of so many chunks in memory that the device can reach and that
+    /// The tables' addresses are those of so many chunks in memory that the device can reach and that
     /// nobody else uses until the stream is done.
     pub(crate) unsafe fn move_chunks(
         &self,
@@ -250,12 +250,11 @@ impl Loaded {
         way: Way,
         (host, device): (u64, u64),
         chunks: usize,
-        [len, pitch]: [usize; 2],
+        len: usize,
     ) -> Result<()> {
         let int = |value: usize| i32::try_from(value).map_err(|_| too_many(value));
-        let (count, len, pitch) = (int(chunks)?, int(len)?, int(pitch)?);
-        let arguments =
-            [address(&host), address(&device), address(&count), address(&len), address(&pitch)];
+        let (count, len) = (int(chunks)?, int(len)?);
+        let arguments = [address(&host), address(&device), address(&count), address(&len)];
         let (function, shape) = (&self.services[way as usize], (service::THREADS, 0));
         // SAFETY: signature of both in the service text; the places as promised by the caller.
         unsafe { launch(stream, function, u64::from(service::MOVERS), shape, &arguments) }

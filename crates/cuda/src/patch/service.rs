@@ -21,11 +21,11 @@ pub(crate) const MOVERS: u32 = 16;
 /// Names of the kernels that move chunks.
 pub(crate) const MOVES: [&str; 2] = ["gather_chunks", "scatter_chunks"];
 
-/// Chunks between places anywhere in the host's memory and a buffer on the card, `pitch` values apart.
+/// Chunks between places anywhere in the host's memory and on the card.
 ///
 /// A warp takes 4 KiB of a chunk, from a boundary of 128 bytes in the host's memory on, so that whole
 /// lines cross the bus; all its loads are under way before the first store. Chunks are multiples of 8
-/// bytes from each other: pairs are aligned on the host, on the card where the shift is even.
+/// bytes from each other: pairs are aligned on the host, on the card where both places agree.
 pub(crate) const CHUNKS: &str = r#"
 static __device__ __forceinline__ double2 load_pair(const double* from, int i, int len, bool pair) {
   double2 value = make_double2(0.0, 0.0);
@@ -49,16 +49,16 @@ static __device__ __forceinline__ void store_pair(double* to, double2 value, int
 }
 
 template <bool to_host>
-static __device__ __forceinline__ void move_chunks(double* const* host, double* device, int chunks,
-                                                   int len, int pitch) {
+static __device__ __forceinline__ void move_chunks(double* const* host,
+                                                   double* const* card, int chunks, int len) {
   const int parts = (len + 15 + 511) / 512, lane = threadIdx.x % 32;
   const long long all = (long long)chunks * parts;
   for (long long item = blockIdx.x * 8 + threadIdx.x / 32; item < all; item += gridDim.x * 8) {
     const int k = (int)(item / parts), part = (int)(item % parts);
     double* const there = host[k];
-    double* const here = device + (long long)k * pitch;
+    double* const here = card[k];
     const int shift = (int)((unsigned long long)there / 8 % 16);
-    const bool even = shift % 2 == 0;
+    const bool even = ((unsigned long long)there ^ (unsigned long long)here) % 16 == 0;
     const double* const from = to_host ? here : there;
     double* const to = to_host ? there : here;
     const int first = part * 512 - shift + 2 * lane;
@@ -79,13 +79,13 @@ static __device__ __forceinline__ void move_chunks(double* const* host, double* 
 }
 
 extern "C" __global__ void __launch_bounds__(256) gather_chunks(
-    double* const* host, double* device, const int chunks, const int len, const int pitch) {
-  move_chunks<false>(host, device, chunks, len, pitch);
+    double* const* host, double* const* card, const int chunks, const int len) {
+  move_chunks<false>(host, card, chunks, len);
 }
 
 extern "C" __global__ void __launch_bounds__(256) scatter_chunks(
-    double* const* host, double* device, const int chunks, const int len, const int pitch) {
-  move_chunks<true>(host, device, chunks, len, pitch);
+    double* const* host, double* const* card, const int chunks, const int len) {
+  move_chunks<true>(host, card, chunks, len);
 }
 "#;
 

@@ -1,8 +1,10 @@
 /* A stand-in for the CUDA driver that runs on the host: memory is host memory, streams are done as
  * they are queued, graphs are kept as lists and replayed. Of the kernels it plays some, so that the
  * order of things can be seen: `record` writes its own count into every sample, `inject` prints the
- * first amplitude. Those that move chunks are played too, and tell what they move. All others do nothing. Between events a launch takes 1 ms. Faults: after STANDIN_FAULT_AFTER runs of `record` every call
- * answers STANDIN_FAULT, and copies no longer arrive.
+ * first amplitude. Those that move chunks are played too, and tell what they move; patch kernels of 4
+ * cells hand on the first value of every patch. All others do nothing. Between events a launch takes
+ * 1 ms. Faults: after STANDIN_FAULT_AFTER runs of `record` every call answers STANDIN_FAULT, and copies
+ * no longer arrive.
  * STANDIN_DEVICES devices, of which STANDIN_LOST_DEVICE cannot be opened.
  * It shows which calls are made with what, never what a device computes. */
 #include <stdint.h>
@@ -88,11 +90,49 @@ int cuMemcpyDtoDAsync_v2(address d, address s, size_t n, void* q) {
   if (!fault) memmove((void*)d, (void*)s, n);
   return answer();
 }
+/* A copy of rows: ends of host (1) or device (2) memory without offsets. */
+typedef struct {
+  size_t x, y;
+  int type;
+  void* host;
+  address device;
+  void* array;
+  size_t pitch;
+} end_of_rows;
+typedef struct { end_of_rows from, to; size_t width, height; } copy_of_rows;
+int cuMemcpy2DAsync_v2(const copy_of_rows* c, void* q) {
+  char* from = c->from.type == 1 ? c->from.host : (void*)c->from.device;
+  char* to = c->to.type == 1 ? c->to.host : (void*)c->to.device;
+  if (c->from.pitch < c->width || c->to.pitch < c->width) return 1;
+  for (size_t n = 0; n < c->height && !fault; n++)
+    memcpy(to + n * c->to.pitch, from + n * c->from.pitch, c->width);
+  printf("copy of %zu rows %s\n", c->height, c->to.type == 1 ? "back" : "there");
+  return answer();
+}
 int cuMemsetD8Async(address d, unsigned char v, size_t n, void* q) {
   if (!fault) memset((void*)d, v, n);
   return answer();
 }
 int cuModuleLoadData(void** m, const void* image) {
+/* A copy of rows: ends of host (1) or device (2) memory without offsets. */
+typedef struct {
+  size_t x, y;
+  int type;
+  void* host;
+  address device;
+  void* array;
+  size_t pitch;
+} end_of_rows;
+typedef struct { end_of_rows from, to; size_t width, height; } copy_of_rows;
+int cuMemcpy2DAsync_v2(const copy_of_rows* c, void* q) {
+  char* from = c->from.type == 1 ? c->from.host : (void*)c->from.device;
+  char* to = c->to.type == 1 ? c->to.host : (void*)c->to.device;
+  if (c->from.pitch < c->width || c->to.pitch < c->width) return 1;
+  for (size_t n = 0; n < c->height && !fault; n++)
+    memcpy(to + n * c->to.pitch, from + n * c->from.pitch, c->width);
+  printf("copy of %zu rows %s\n", c->height, c->to.type == 1 ? "back" : "there");
+  return answer();
+}
   printf("module %d\n", loaded++);
   *m = malloc(1);
   return answer();
@@ -115,21 +155,28 @@ int cuLaunchKernel(function* f, unsigned gx, unsigned gy, unsigned gz, unsigned 
   launch l = {f, {0}};
   if (!strcmp(f->name, "gather_chunks") || !strcmp(f->name, "scatter_chunks")) {
     double** host = *(double***)parameters[0];
-    double* device = *(double**)parameters[1];
-    int chunks = *(int*)parameters[2], len = *(int*)parameters[3], pitch = *(int*)parameters[4];
+    double** card = *(double***)parameters[1];
+    int chunks = *(int*)parameters[2], len = *(int*)parameters[3];
     for (int k = 0; k < chunks; k++) {
-      double* here = device + (size_t)k * pitch;
-      if (f->name[0] == 'g') memcpy(here, host[k], 8 * len);
-      else memcpy(host[k], here, 8 * len);
+      if (f->name[0] == 'g') memcpy(card[k], host[k], 8 * len);
+      else memcpy(host[k], card[k], 8 * len);
     }
     printf("%s: %d of %d values, the last begins with %g\n", f->name, chunks, len,
            host[chunks - 1][0]);
+  }
+  if (strlen(f->name) > 3 && !strcmp(f->name + strlen(f->name) - 3, "_p4")) {
+    double **in = *(double***)parameters[0], **out = *(double***)parameters[1];
+    for (int k = 0; k < *(int*)parameters[6]; k++) out[k][0] = in[k][0];
   }
   if (!strcmp(f->name, "record")) {
     l.values[0] = *(int32_t*)parameters[0];
     for (int n = 1; n < 7; n++) l.values[n] = *(uint64_t*)parameters[n];
   } else if (!strcmp(f->name, "inject")) {
     l.values[0] = *(int32_t*)parameters[0];
+  if (strlen(f->name) > 3 && !strcmp(f->name + strlen(f->name) - 3, "_p4")) {
+    double **in = *(double***)parameters[0], **out = *(double***)parameters[1];
+    for (int k = 0; k < *(int*)parameters[6]; k++) out[k][0] = in[k][0];
+  }
     for (int n = 1; n < 8; n++) l.values[n] = *(uint64_t*)parameters[n];
   }
   if (capturing) {
