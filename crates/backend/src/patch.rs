@@ -85,6 +85,16 @@ impl HostMemory for Vec<f64> {
     }
 }
 
+impl HostMemory for &mut [f64] {
+    fn values(&self) -> &[f64] {
+        self
+    }
+
+    fn values_mut(&mut self) -> &mut [f64] {
+        self
+    }
+}
+
 /// A patch kernel on a device.
 pub trait PatchKernel: Send {
     /// What was made.
@@ -126,6 +136,19 @@ pub trait PatchKernel: Send {
             remedy: "ask for fewer".into(),
         })?;
         memory.resize(values, 0.0);
+        Ok(Box::new(memory))
+    }
+
+    /// Makes memory that the caller has already what [`PatchKernel::host_memory`] gives, for as long as
+    /// the answer lives: chunks within its values are found as fast. Locking costs about as much as some
+    /// calls with chunks in ordinary memory, so it pays where the same memory serves call after call.
+    /// An answer that is forgotten (`std::mem::forget`) leaves the memory locked: results of chunks that
+    /// come to lie there later are lost.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where some of the memory is locked already, pages of 4 KiB being locked as a
+    /// whole; [`Error::Driver`] where the machine does not lock so much.
+    fn pin<'a>(&self, memory: &'a mut [f64]) -> Result<Box<dyn HostMemory + 'a>> {
         Ok(Box::new(memory))
     }
 

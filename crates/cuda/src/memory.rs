@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
-use temblor_backend::Result;
+use temblor_backend::{Error, Result};
 
 use crate::sys::failed;
 
@@ -285,11 +285,7 @@ impl Pinned {
     /// Whether the device reaches the memory under the address that the host uses, as it does wherever
     /// addresses are unified.
     pub(crate) fn reachable(&self) -> bool {
-        let mut there = 0;
-        // SAFETY: mapped memory of this allocation; the context that made it lives.
-        let done =
-            unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut there, self.address.cast(), 0) };
-        done.result().is_ok() && there == self.address as u64
+        same_address(self.address.cast())
     }
 
     /// The memory.
@@ -324,6 +320,68 @@ impl Drop for Pinned {
             let _ = unsafe { result::free_host(self.address.cast()) };
         }
     }
+}
+
+/// Memory of the caller, page-locked for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Registered<'a> {
+    context: Arc<CudaContext>,
+    memory: &'a mut [f64],
+}
+
+impl<'a> Registered<'a> {
+    /// Locks the memory; pages are locked as a whole, and each once.
+    pub(crate) fn new(context: &Arc<CudaContext>, memory: &'a mut [f64]) -> Result<Self> {
+        context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;
+        if !memory.is_empty() {
+            let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+            let (start, bytes) = (memory.as_mut_ptr().cast(), size_of_val(memory));
+            // SAFETY: the memory is borrowed until `drop` unlocks it, so it outlives the lock.
+            let done = unsafe { sys::cuMemHostRegister_v2(start, bytes, flags) };
+            if done == sys::CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED {
+                return Err(Error::Invalid {
+                    what: format!("memory of {bytes} bytes that shares pages with locked memory"),
+                    remedy:
+                        "lock one array that holds all, or arrays without common pages of 4 KiB"
+                            .into(),
+                });
+            }
+            done.result().map_err(failed("cuMemHostRegister"))?;
+        }
+        Ok(Self { context: context.clone(), memory })
+    }
+
+    /// Whether the device reaches the memory under the address that the host uses.
+    pub(crate) fn reachable(&self) -> bool {
+        !self.memory.is_empty() && same_address(self.memory.as_ptr().cast_mut().cast())
+    }
+
+    /// The memory.
+    pub(crate) fn doubles(&self) -> &[f64] {
+        self.memory
+    }
+
+    /// The memory, to write.
+    pub(crate) fn doubles_mut(&mut self) -> &mut [f64] {
+        self.memory
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        if !self.memory.is_empty() && self.context.bind_to_thread().is_ok() {
+            // SAFETY: locked by `new`, unlocked once; calls that use it have waited for their copies.
+            let _ = unsafe { sys::cuMemHostUnregister(self.memory.as_mut_ptr().cast()) };
+        }
+    }
+}
+
+/// Whether the device sees page-locked memory where the host does.
+fn same_address(start: *mut std::ffi::c_void) -> bool {
+    let mut there = 0;
+    // SAFETY: only looked up; the context that locked the memory is current.
+    let done = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut there, start, 0) };
+    done.result().is_ok() && there == start as u64
 }
 
 /// Bytes free on the device.

@@ -17,7 +17,7 @@ use crate::faults::Fault;
 const OLDEST_DRIVER: i32 = 13000;
 
 /// Symbols of the driver that this backend calls, directly or through cudarc.
-pub const DRIVER_SYMBOLS: [&str; 49] = [
+pub const DRIVER_SYMBOLS: [&str; 51] = [
     "cuInit",
     "cuDriverGetVersion",
     "cuGetErrorName",
@@ -38,12 +38,14 @@ pub const DRIVER_SYMBOLS: [&str; 49] = [
     "cuMemHostAlloc",
     "cuMemFreeHost",
     "cuMemHostGetDevicePointer_v2",
+    "cuMemHostRegister_v2",
+    "cuMemHostUnregister",
     "cuMemcpyHtoDAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyDtoDAsync_v2",
+    "cuMemcpy2DAsync_v2",
     "cuMemsetD8Async",
     "cuModuleLoadData",
-    "cuMemcpy2DAsync_v2",
     "cuModuleUnload",
     "cuModuleGetFunction",
     "cuFuncSetAttribute",

@@ -45,18 +45,35 @@ fn the_order_of_cells_changes_no_bit() {
     }
 }
 
-/// Where chunks of so many values lie, in a shuffled order with gaps of 0 to 16 values, or adjacent.
-fn strewn(count: usize, len: usize, adjacent: bool, rng: &mut ChaCha8Rng) -> (Vec<usize>, usize) {
+/// How chunks lie in memory, in a shuffled order but for the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lie {
+    /// With gaps of 0 to 16 values.
+    Near,
+    /// With gaps of up to a chunk.
+    Apart,
+    /// At equal distances.
+    Rows,
+    /// One after the other, in their own order.
+    Adjacent,
+}
+
+/// Places of chunks of so many values, and the end of the last.
+fn strewn(count: usize, len: usize, lie: Lie, rng: &mut ChaCha8Rng) -> (Vec<usize>, usize) {
     let mut order: Vec<usize> = (0..count).collect();
-    if adjacent {
-        return (order.iter().map(|k| k * len).collect(), count * len);
-    }
-    for k in (1..count).rev() {
-        order.swap(k, rng.random_range(0..=k));
+    if lie != Lie::Adjacent {
+        for k in (1..count).rev() {
+            order.swap(k, rng.random_range(0..=k));
+        }
     }
     let (mut places, mut end) = (vec![0; count], 0);
     for k in order {
-        end += rng.random_range(0..=16);
+        end += match lie {
+            Lie::Near => rng.random_range(0..=16),
+            Lie::Apart => rng.random_range(0..=len),
+            Lie::Rows => len / 3 + 1,
+            Lie::Adjacent => 0,
+        };
         places[k] = end;
         end += len;
     }
@@ -104,15 +121,35 @@ fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
         let views: Vec<&[f64]> = pool.iter().map(Vec::as_slice).collect();
         let mut into: Vec<&mut [f64]> = want.iter_mut().map(Vec::as_mut_slice).collect();
         made.apply(&cells, &views, &mut into, &mut want_speeds).unwrap();
-        for [near, near_out] in [[false, false], [true, true], [false, true], [true, false]] {
-            let (places, end) = strewn(count, input, near, &mut rng);
-            let mut from = made.host_memory(end).unwrap();
+        let lies = [
+            [Lie::Near, Lie::Near],
+            [Lie::Adjacent, Lie::Adjacent],
+            [Lie::Near, Lie::Adjacent],
+            [Lie::Adjacent, Lie::Near],
+            [Lie::Rows, Lie::Rows],
+            [Lie::Apart, Lie::Rows],
+            [Lie::Rows, Lie::Apart],
+            [Lie::Apart, Lie::Apart],
+        ];
+        for (n, [lie, lie_out]) in lies.into_iter().enumerate() {
+            let (places, end) = strewn(count, input, lie, &mut rng);
+            // Every other time memory of our own, page-locked in place.
+            let (mut own, mut own_out);
+            let locked = n % 2 == 1;
+            own = vec![0.0; if locked { end } else { 0 }];
+            let mut from =
+                if locked { made.pin(&mut own).unwrap() } else { made.host_memory(end).unwrap() };
             let chunks = split(from.values_mut(), &places, input);
             chunks.into_iter().zip(&pool).for_each(|(to, chunk)| to.copy_from_slice(chunk));
             let inputs: Vec<&[f64]> =
                 places.iter().map(|&place| &from.values()[place..place + input]).collect();
-            let (places, end) = strewn(count, output, near_out, &mut rng);
-            let mut to = made.host_memory(end).unwrap();
+            let (places, end) = strewn(count, output, lie_out, &mut rng);
+            own_out = vec![0.0; if locked { end } else { 0 }];
+            let mut to = if locked {
+                made.pin(&mut own_out).unwrap()
+            } else {
+                made.host_memory(end).unwrap()
+            };
             // Twice: the second call finds buffers in use before, and other results to overwrite.
             for _ in 0..2 {
                 to.values_mut().fill(-7.0);
@@ -123,7 +160,7 @@ fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
                 assert!(speeds.iter().zip(&want_speeds).all(|(a, b)| a.to_bits() == b.to_bits()));
                 for (k, (got, want)) in outputs.iter().zip(&want).enumerate() {
                     let equal = got.iter().zip(want).all(|(a, b)| a.to_bits() == b.to_bits());
-                    assert!(equal, "{name}, chunk {k}, adjacent {near} {near_out}");
+                    assert!(equal, "{name}, chunk {k}, {lie:?} there, {lie_out:?} back");
                 }
                 // Between the chunks nothing is touched: they never come out as -7.
                 let kept = to.values().iter().filter(|v| v.to_bits() == (-7.0f64).to_bits());

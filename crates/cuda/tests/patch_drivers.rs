@@ -57,6 +57,7 @@ fn probe() {
     println!("apply wrote all: {}", output.iter().all(|v| !v.is_nan()));
     println!("chunks in the host's memory");
     host_memory(made.as_mut(), &cells, [len, output.len()]);
+    own_memory(made.as_mut(), &cells, [len, output.len()]);
     let short = made.apply(&cells[..1], &[&chunk[1..]], &mut [&mut output], &mut []);
     println!("refused: {}", short.expect_err("a short chunk"));
     let parameters = made.set_parameters(&[1.4]);
@@ -104,6 +105,29 @@ fn host_memory(made: &mut dyn PatchKernel, cells: &[Cell], [input, output]: [usi
     made.apply(cells, &inputs, &mut outputs, &mut []).expect("chunks");
     drop((from, to));
     println!("end of mixed");
+}
+
+/// Chunks in memory of the caller's that is locked, and is so no more.
+fn own_memory(made: &mut dyn PatchKernel, cells: &[Cell], [input, output]: [usize; 2]) {
+    let (mut from, mut to) = (vec![1.0; 6 * input], vec![f64::NAN; 6 * output]);
+    let run = |made: &mut dyn PatchKernel, from: &[f64], to: &mut [f64]| {
+        let inputs: Vec<&[f64]> = from.chunks_exact(2 * input).map(|c| &c[..input]).collect();
+        let outputs = to.chunks_exact_mut(2 * output).map(|c| &mut c[..output]);
+        made.apply(cells, &inputs, &mut outputs.collect::<Vec<_>>(), &mut []).expect("chunks");
+    };
+    println!("mine, locked:");
+    {
+        let from = made.pin(&mut from).expect("it is locked");
+        let mut to = made.pin(&mut to).expect("it is locked");
+        run(made, from.values(), to.values_mut());
+    }
+    println!("mine, as it was:");
+    run(made, &from, &mut to);
+    println!("end of mine");
+    println!(
+        "refused: {}",
+        made.pin(&mut [0.0]).err().expect("the stand-in says that it is locked")
+    );
 }
 
 /// A compiler that answers `status` with a log, and gives 100 bytes as machine code.
@@ -216,6 +240,21 @@ fn chunks_in_the_hosts_memory_cross_by_copies_where_they_lie_regularly() {
     part("adjacent:", "mixed:", &["copy of 1 rows back"], &["_chunks", "there"]);
     // One side elsewhere: packed.
     assert!(!between(&answer, "mixed:", "end of mixed").contains("_chunks"), "{answer}");
+}
+
+#[test]
+fn memory_of_the_callers_is_reached_for_as_long_as_it_is_locked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    compiler(folder.path(), 0);
+    let answer = answer(folder.path(), "flat-t64");
+    let locked = between(&answer, "mine, locked:", "mine, as");
+    for line in ["copy of 3 rows there", "copy of 3 rows back"] {
+        assert!(locked.contains(line), "{line} is missing:\n{answer}");
+    }
+    assert_eq!([locked.matches("locked ").count(), locked.matches("unlocked").count()], [2, 2]);
+    let packed = between(&answer, "mine, as it was:", "end of mine");
+    assert!(!packed.contains("copy of") && !packed.contains("_chunks"), "{answer}");
+    assert!(answer.contains("refused: memory of 8 bytes that shares pages"), "{answer}");
 }
 
 #[test]

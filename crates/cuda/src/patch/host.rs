@@ -1,4 +1,5 @@
-//! Page-locked memory that a backend gave out, and where it lies: chunks in it need no packing.
+//! Page-locked memory that a backend gave out or locked for its owner, and where it lies: chunks in it
+//! need no packing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::CudaContext;
 use temblor_backend::{Error, HostMemory, Result};
 
-use crate::memory::Pinned;
+use crate::memory::{Pinned, Registered};
 
 /// Where memory lies that the device reaches: from start to end, bytes.
 #[derive(Debug, Clone, Default)]
@@ -92,6 +93,46 @@ impl HostMemory for Locked {
 impl Drop for Locked {
     fn drop(&mut self) {
         self.ranges.remove(self.memory.doubles().as_ptr() as usize);
+    }
+}
+
+/// Memory of the caller's; locked, and known to the backend, for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Borrowed<'a> {
+    memory: Registered<'a>,
+    ranges: Ranges,
+}
+
+impl<'a> Borrowed<'a> {
+    pub(super) fn new(
+        context: &Arc<CudaContext>,
+        ranges: &Ranges,
+        memory: &'a mut [f64],
+    ) -> Result<Self> {
+        let memory = Registered::new(context, memory)?;
+        if memory.reachable() {
+            let place = memory.doubles().as_ptr_range();
+            ranges.add(place.start as usize, place.end as usize);
+        }
+        Ok(Self { memory, ranges: ranges.clone() })
+    }
+}
+
+impl HostMemory for Borrowed<'_> {
+    fn values(&self) -> &[f64] {
+        self.memory.doubles()
+    }
+
+    fn values_mut(&mut self) -> &mut [f64] {
+        self.memory.doubles_mut()
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        if !self.values().is_empty() {
+            self.ranges.remove(self.values().as_ptr() as usize);
+        }
     }
 }
 

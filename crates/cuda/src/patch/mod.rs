@@ -245,6 +245,11 @@ impl PatchKernel for CudaPatchKernel {
         Ok(Box::new(self.noted(host::Locked::new(&self.context, &self.host, values))?))
     }
 
+    fn pin<'a>(&self, memory: &'a mut [f64]) -> Result<Box<dyn HostMemory + 'a>> {
+        self.lost.check()?;
+        Ok(Box::new(self.noted(host::Borrowed::new(&self.context, &self.host, memory))?))
+    }
+
     fn set_bytes(&self, patches: usize, states: usize, rates: usize) -> u64 {
         set::bytes(&self.programs, patches, states, rates)
     }

@@ -82,6 +82,8 @@ int cuMemsetD8Async(address d, unsigned char v, size_t n, void*) {
   return memset(reinterpret_cast<void*>(d), v, n), 0;
 }
 // Not made by any kernel that is played.
+int cuMemHostRegister_v2(void*, size_t, unsigned) { return 801; }
+int cuMemHostUnregister(void*) { return 801; }
 int cuMemcpy2DAsync_v2(const void*, void*) { return 801; }
 // 3-D tensors of 2 or 4 bytes; sizes, boxes and strides from the fastest axis on.
 int cuTensorMapEncodeTiled(CUtensorMap* m, int type, unsigned, void* base, const uint64_t* sizes,
