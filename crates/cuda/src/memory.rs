@@ -384,6 +384,51 @@ fn same_address(start: *mut std::ffi::c_void) -> bool {
     done.result().is_ok() && there == start as u64
 }
 
+/// Queues a copy of so many bytes between each pair of addresses, to the device or back, by one call;
+/// drivers may lack it.
+///
+/// # Safety
+/// One side of each pair lies on the device, the other in page-locked memory; both hold so many bytes that
+/// nobody else uses until the stream gets there.
+pub(crate) unsafe fn copy_each(
+    stream: &CudaStream,
+    [from, to]: [&mut [u64]; 2],
+    bytes: usize,
+    to_device: bool,
+) -> Result<()> {
+    assert_eq!(to.len(), from.len(), "a copy has two ends");
+    let mut sizes = vec![bytes; to.len()];
+    let host =
+        sys::CUmemLocation { type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, id: 0 };
+    let device = sys::CUmemLocation {
+        type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+        id: i32::try_from(stream.context().ordinal()).unwrap_or(0),
+    };
+    let order = sys::CUmemcpySrcAccessOrder::CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    let mut attributes = sys::CUmemcpyAttributes {
+        srcAccessOrder: order,
+        srcLocHint: if to_device { host } else { device },
+        dstLocHint: if to_device { device } else { host },
+        flags: sys::CUmemcpyFlags::CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE as u32,
+    };
+    let mut from_first = 0;
+    // SAFETY: three arrays of one length; the attributes are those of all copies from the first on.
+    unsafe {
+        sys::cuMemcpyBatchAsync_v2(
+            to.as_mut_ptr(),
+            from.as_mut_ptr(),
+            sizes.as_mut_ptr(),
+            to.len(),
+            &raw mut attributes,
+            &raw mut from_first,
+            1,
+            stream.cu_stream(),
+        )
+    }
+    .result()
+    .map_err(failed("cuMemcpyBatchAsync"))
+}
+
 /// Bytes free on the device.
 pub(crate) fn free_bytes(context: &CudaContext) -> Result<u64> {
     context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;

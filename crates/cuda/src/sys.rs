@@ -84,6 +84,19 @@ fn unusable(call: &str, what: String) -> Error {
     Error::Driver { backend: ID.into(), call: call.into(), source: what.into() }
 }
 
+/// Whether the driver has a call that not all of them have.
+pub(crate) fn has(symbol: &str) -> bool {
+    // SAFETY: loading the driver runs its initialisers, which is what any CUDA program does.
+    if !unsafe { sys::is_culib_present() } {
+        return false;
+    }
+    // SAFETY: present, as tested above.
+    let library = unsafe { sys::culib() };
+    // SAFETY: only the address is looked up; nothing is called through it.
+    let found = unsafe { library.get::<*const ()>(symbol.as_bytes()) };
+    found.is_ok()
+}
+
 /// Makes sure that the driver can be called.
 fn initialise() -> Result<()> {
     // SAFETY: loading the driver runs its initialisers, which is what any CUDA program does.

@@ -19,7 +19,8 @@ const DRIVER: &str = include_str!("standin/driver.c");
 fn probe() {
     let physics = Arc::new(Physics::shipped("euler").expect("it ships"));
     let scheme = Scheme::shipped("fd4").expect("it ships");
-    let kernel = lower(&scheme, &physics, &Request::new(2, 4)).expect("a kernel");
+    let cells = std::env::var("PROBE_CELLS").map_or(6, |p| p.parse().expect("a number"));
+    let kernel = lower(&scheme, &physics, &Request::new(2, cells)).expect("a kernel");
     let backend = CudaBackend::new(0).expect("the stand-in");
     let options = PatchOptions::new(false)
         .with_schedule(std::env::var("PROBE_SCHEDULE").unwrap_or_else(|_| "flat-t64".into()));
@@ -74,7 +75,7 @@ fn host_memory(made: &mut dyn PatchKernel, cells: &[Cell], [input, output]: [usi
     for (name, ins, outs) in [
         ("scattered", [5 * input, 0, 2 * input], [output + 1, 4 * output, 0]),
         ("rows", rows(input, input / 2, [2, 0, 1]), rows(output, output, [1, 0, 2])),
-        ("near", rows(input, 1, [0, 1, 2]), rows(output, 1, [2, 1, 0])),
+        ("near", [0, 2 * input + 4, input + 1], rows(output, 1, [2, 1, 0])),
         ("adjacent", rows(input, 0, [1, 2, 0]), rows(output, 0, [0, 2, 1])),
     ] {
         println!("{name}:");
@@ -223,8 +224,8 @@ fn chunks_in_the_hosts_memory_cross_by_copies_where_they_lie_regularly() {
     assert!(!pageable.contains("gather"), "{answer}");
     let part = |from: &str, to: &str, has: &[&str], lacks: &[&str]| {
         let part = between(&answer, from, to);
-        // 3 x 5 x 16 values come back, each chunk's from its own input.
-        for line in has.iter().chain(&["wrote 240 of 240, first values [1.0, 2.0, 3.0]"]) {
+        // 3 x 5 x 36 values come back, each chunk's from its own input.
+        for line in has.iter().chain(&["wrote 540 of 540, first values [1.0, 2.0, 3.0]"]) {
             assert!(part.contains(line), "{line} is missing after {from}\n{answer}");
         }
         for line in lacks {
@@ -240,6 +241,29 @@ fn chunks_in_the_hosts_memory_cross_by_copies_where_they_lie_regularly() {
     part("adjacent:", "mixed:", &["copy of 1 rows back"], &["_chunks", "there"]);
     // One side elsewhere: packed.
     assert!(!between(&answer, "mixed:", "end of mixed").contains("_chunks"), "{answer}");
+}
+
+#[test]
+fn large_chunks_anywhere_have_copies_of_their_own_by_one_call() {
+    let folder = tempfile::tempdir().expect("a folder");
+    compiler(folder.path(), 0);
+    let cache = folder.path().join("cache");
+    let cache = cache.to_str().expect("a plain path");
+    let settings =
+        [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", "flat-t64"), ("PROBE_CELLS", "60")];
+    let wrote = "wrote 54000 of 54000, first values [1.0, 2.0, 3.0]";
+    let answer = standin::run(folder.path(), DRIVER, "probe", &settings);
+    let scattered = between(&answer, "scattered:", "rows:");
+    assert!(scattered.contains(wrote) && !scattered.contains("_chunks"), "{answer}");
+    assert_eq!(scattered.matches("3 copies by one call").count(), 2, "{answer}");
+    // A driver that lacks the call: the kernels of the service.
+    let older = DRIVER.replace("cuMemcpyBatchAsync_v2", "missing");
+    let answer = standin::run(folder.path(), &older, "probe", &settings);
+    let scattered = between(&answer, "scattered:", "rows:");
+    assert!(scattered.contains(wrote), "{answer}");
+    assert!(
+        scattered.contains("gather_chunks: 3 of ") && scattered.contains("scatter_chunks: 3 of ")
+    );
 }
 
 #[test]
@@ -266,7 +290,7 @@ fn memory_that_the_device_sees_elsewhere_is_packed() {
     let settings =
         [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", "flat-t64"), ("STANDIN_FAR", "1")];
     let answer = standin::run(folder.path(), DRIVER, "probe", &settings);
-    assert!(answer.contains("scattered wrote 240 of 240"), "{answer}");
+    assert!(answer.contains("scattered wrote 540 of 540"), "{answer}");
     assert!(!answer.contains("_chunks:") && !answer.contains("copy of"), "{answer}");
 }
 

@@ -6,26 +6,29 @@
 //! that this is what most pieces do, chunks are taken in the order of their places on the host.
 #![expect(unsafe_code, reason = "the device works on memory of the host by its addresses")]
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use temblor_backend::{Cell, Error, Result};
 use temblor_patch::emit::gpu::speed_of_key;
 
-use super::crossing::{self, Crossing};
+use super::crossing::{Copies, Crossing};
 use super::host::Ranges;
 use super::line::Line;
+use super::list::{Call, Ends, LINE, List, Planned};
 use super::program::{Loaded, Places, Way};
-use super::set::numbers;
-use crate::memory::{Buffer, Pinned, free_bytes, record_event};
-use crate::sys::failed;
+use crate::memory::{Buffer, Pinned, copy_each, free_bytes, record_event};
+use crate::sys::{failed, has};
 
 /// Pieces under way.
 const SLOTS: usize = 6;
 
 /// Bytes of a piece's larger side, at most: long enough that starts cost little, and so short that the
 /// first fetch and the last store, beside which nothing runs, are a small part of a call.
-const PIECE: usize = 4 << 20;
+// Of the pinned copies, 4, 8 and 16 MiB: by rows, Euler p = 16 86, 86, 82 %, p = 6 88, 90, 87 %, p = 3 88, 91,
+// 92 %, CCZ4 p = 6 88, 90, 87 %; by kernels at p = 6 79, 82, 81 %. All of 160 MiB in all.
+const PIECE: usize = 8 << 20;
 
 /// Bytes below which a piece is not cut further for the sake of overlap.
 const LEAST: usize = 512 << 10;
@@ -33,13 +36,8 @@ const LEAST: usize = 512 << 10;
 /// Most chunks of which the addresses are on the card at a time.
 const BATCH: usize = 1 << 18;
 
-/// Words of a chunk in the list: its two addresses, its cell, the key of its speed, the place of its
-/// results on the card. Cells lie at multiples of 16 bytes.
-const WORDS: usize = 12;
-
-/// Values of a line of memory: results that a kernel stores lie on the card as they do on the host,
-/// from a boundary of 128 bytes on.
-const LINE: usize = 16;
+/// Most pieces whose words go to the card by one copy.
+const TOGETHER: usize = 8;
 
 /// Buffers of a piece.
 struct Slot {
@@ -54,27 +52,13 @@ struct Slot {
     stored: Option<CudaEvent>,
 }
 
-/// What is asked for.
-struct Call<'a> {
-    cells: &'a [Cell],
-    inputs: &'a [&'a [f64]],
-    /// Numbers of the chunks in the order in which they are taken.
-    order: &'a [usize],
-    /// Chunks of a piece.
-    piece: usize,
-    speeds: bool,
-}
-
 /// Streams and buffers of the three stages.
 pub(super) struct Fetch {
     pitch: [usize; 2],
     lens: [usize; 2],
-    /// Whether the program wants chunks at multiples of 16 bytes.
-    aligned: bool,
+    copies: Copies,
     host: Ranges,
     line: Line,
-    /// Chunks of a piece in the order of their outputs' places.
-    back: Vec<usize>,
     /// Most chunks of a piece.
     piece: usize,
     lists: Arc<CudaStream>,
@@ -84,8 +68,10 @@ pub(super) struct Fetch {
     stores: [Arc<CudaStream>; 2],
     slots: Vec<Slot>,
     scratch: Buffer,
-    list: Pinned,
-    device_list: Buffer,
+    list: List,
+    /// Keys of the largest eigenvalues, on both sides.
+    keys: Pinned,
+    device_keys: Buffer,
 }
 
 impl Fetch {
@@ -115,17 +101,16 @@ impl Fetch {
         };
         let slots = (0..SLOTS).map(|_| slot()).collect::<Result<_>>()?;
         let scratch = Buffer::zeros(&compute, 2 * piece * scratch)?;
-        let list = Pinned::zeros(context, 0)?;
-        let device_list = Buffer::zeros(&compute, 0)?;
+        let (list, keys) = (List::new(&compute)?, Pinned::zeros(context, 0)?);
+        let device_keys = Buffer::zeros(&compute, 0)?;
         compute.synchronize().map_err(failed("cuStreamSynchronize"))?;
         let (lists, fetches, stores) = (stream()?, [stream()?, stream()?], [stream()?, stream()?]);
         Ok(Self {
             pitch,
             lens,
-            aligned,
+            copies: Copies { each: has("cuMemcpyBatchAsync_v2"), aligned },
             host: host.clone(),
             line: Line::default(),
-            back: Vec::new(),
             piece,
             lists,
             fetches,
@@ -134,7 +119,8 @@ impl Fetch {
             slots,
             scratch,
             list,
-            device_list,
+            keys,
+            device_keys,
         })
     }
 
@@ -159,16 +145,13 @@ impl Fetch {
             let piece = count.div_ceil(2 * SLOTS).max(LEAST / bytes).clamp(1, self.piece);
             let mut line = std::mem::take(&mut self.line);
             let order = line.of(inputs);
-            let call = Call { cells, inputs, order, piece, speeds: !speeds.is_empty() };
-            let queued = self.queue(program, parameters, &call, outputs);
+            let call = Call { cells, inputs, order, speeds: !speeds.is_empty() };
+            let queued = self.queue(program, parameters, &call, piece, outputs);
             // Even after an error: what is queued works on the chunks.
             let ended = self.wait();
             if queued.is_ok() && ended.is_ok() && call.speeds {
-                let words = self.list.doubles()[..WORDS * count].chunks(WORDS * piece);
-                for (part, words) in order.chunks(piece).zip(words) {
-                    for (&k, key) in part.iter().zip(&words[10 * part.len()..]) {
-                        speeds[k] = speed_of_key(key.to_bits());
-                    }
+                for (&k, key) in order.iter().zip(self.keys.doubles()) {
+                    speeds[k] = speed_of_key(key.to_bits());
                 }
             }
             self.line = line;
@@ -177,12 +160,12 @@ impl Fetch {
         Ok(())
     }
 
-    /// Makes room for the list of so many chunks.
+    /// Makes room for what the card must know of so many chunks.
     fn reserve(&mut self, count: usize) -> Result<()> {
-        let elements = 2 * WORDS * count;
-        if self.device_list.elements() < elements {
-            self.list = Pinned::zeros(self.lists.context(), elements)?;
-            self.device_list = Buffer::zeros(&self.lists, elements)?;
+        self.list.reserve(&self.lists, count)?;
+        if self.device_keys.elements() < 2 * count {
+            self.keys = Pinned::zeros(self.lists.context(), 2 * count)?;
+            self.device_keys = Buffer::zeros(&self.lists, 2 * count)?;
         }
         Ok(())
     }
@@ -192,143 +175,139 @@ impl Fetch {
         program: &Loaded,
         parameters: &[f64],
         call: &Call<'_>,
+        piece: usize,
         outputs: &mut [&mut [f64]],
     ) -> Result<()> {
-        let ([pitch, pitch_out], [len, len_out]) = (self.pitch, self.lens);
+        let count = call.order.len();
+        self.device_keys.clear(&self.lists)?;
+        // The first piece is on its way as soon as may be, then more and more are listed together.
+        let (mut first, mut together) = (0, 1);
+        while first < count {
+            let end = count.min(first + together * piece);
+            let starts: Vec<usize> = (first..end).step_by(piece).collect();
+            let mut planned = Vec::with_capacity(starts.len());
+            for &start in &starts {
+                let part = &call.order[start..end.min(start + piece)];
+                let slot = &self.slots[start / piece % SLOTS];
+                let ends = Ends {
+                    // A bulk copy may take a value more, to an even number.
+                    raw: (slot.raw.address(), slot.raw.elements() / 2 - 1),
+                    outputs: slot.outputs.address(),
+                    lens: self.lens,
+                    pitch: self.pitch[1],
+                    copies: self.copies,
+                };
+                planned.push(self.list.write((start, part), call, outputs, &ends, &self.host));
+            }
+            self.list.send(&self.lists, first..end)?;
+            let listed = record_event(&self.lists)?;
+            for (&start, planned) in starts.iter().zip(&planned) {
+                let chunks = start..end.min(start + piece);
+                self.piece(program, parameters, (start / piece, chunks), planned, &listed)?;
+            }
+            (first, together) = (end, TOGETHER.min(2 * together));
+        }
+        if call.speeds {
+            self.device_keys.read(&self.compute, 0, &mut self.keys.doubles_mut()[..count])?;
+        }
+        Ok(())
+    }
+
+    /// Queues the three stages of a piece, the `n`th.
+    fn piece(
+        &mut self,
+        program: &Loaded,
+        parameters: &[f64],
+        (n, chunks): (usize, Range<usize>),
+        planned: &Planned,
+        listed: &CudaEvent,
+    ) -> Result<()> {
+        let ([len, len_out], count) = (self.lens, chunks.len());
         let after = |stream: &CudaStream, event: &CudaEvent| {
             stream.wait(event).map_err(failed("cuStreamWaitEvent"))
         };
-        for (n, part) in call.order.chunks(call.piece).enumerate() {
-            let (count, first) = (part.len(), n * call.piece);
-            let slot = &mut self.slots[n % SLOTS];
-            let (fetch, store) = (&self.fetches[n % 2], &self.stores[n % 2]);
-            let host = &self.host;
-            // A bulk copy may take a value more, to an even number.
-            let room = slot.raw.elements() / 2 - 1;
-            let there = crossing::inputs(part.iter().map(|&k| call.inputs[k]), len, room, host);
-            let place_of = |q: usize| outputs[part[q]].as_ptr() as usize;
-            self.back.clear();
-            self.back.extend(0..count);
-            if !self.back.is_sorted_by_key(|&q| place_of(q)) {
-                self.back.sort_unstable_by_key(|&q| place_of(q));
-            }
-            let back =
-                crossing::outputs(self.back.iter().map(|&q| &*outputs[part[q]]), len_out, host);
+        let slot = &mut self.slots[n % SLOTS];
+        let (fetch, store) = (&self.fetches[n % 2], &self.stores[n % 2]);
 
-            // Addresses, cells, keys of zero, places of results on the card.
-            let words = &mut self.list.doubles_mut()[WORDS * first..WORDS * (first + count)];
-            let (from, rest) = words.split_at_mut(count);
-            let (to, rest) = rest.split_at_mut(count);
-            let (flat, rest) = rest.split_at_mut(8 * count);
-            let (keys, results) = rest.split_at_mut(count);
-            // Where inputs are when the list is read: on the host, or in the stretch on the card.
-            let moved = match &there {
-                Crossing::Stretch(whole) => slot.raw.address().wrapping_sub(whole.start as u64),
-                _ => 0,
-            };
-            let mut even = true;
-            for (word, &k) in from.iter_mut().zip(part) {
-                let place = (call.inputs[k].as_ptr() as u64).wrapping_add(moved);
-                even &= place.is_multiple_of(16);
-                *word = f64::from_bits(place);
-            }
-            for (word, &k) in to.iter_mut().zip(part) {
-                *word = f64::from_bits(outputs[k].as_mut_ptr() as u64);
-            }
-            let flat = flat.chunks_exact_mut(8);
-            flat.zip(part).for_each(|(to, &k)| to.copy_from_slice(&numbers(&call.cells[k])));
-            keys.fill(0.0);
-            let pitch_out = match &back {
-                Crossing::Rows(rows) if rows.len() == 1 && rows[0].step == len_out => len_out,
-                Crossing::Rows(_) => pitch_out,
-                _ => pitch_out + LINE,
-            };
-            for (r, &q) in self.back.iter().enumerate() {
-                let shift = match &back {
-                    Crossing::Kernel => outputs[part[q]].as_ptr() as usize / 8 % LINE,
-                    _ => 0,
-                };
-                let place = slot.outputs.address() + 8 * (r * pitch_out + shift) as u64;
-                results[q] = f64::from_bits(place);
-            }
-            self.device_list.fill_at(&self.lists, 2 * WORDS * first, words)?;
-            let listed = record_event(&self.lists)?;
-            let list = self.device_list.address() + 8 * (WORDS * first) as u64;
-            let word = |n: usize| list + 8 * (n * count) as u64;
-
-            after(fetch, &listed)?;
-            if let Some(read) = &slot.read {
-                after(fetch, read)?;
-            }
-            let ends = (word(0), slot.spaced.address());
-            match &there {
-                Crossing::Stretch(whole) => {
-                    // SAFETY: the stretch lies in one range of page-locked memory, and the chunks, all
-                    // that is read of what is copied, are borrowed until `wait`.
-                    unsafe { slot.raw.fill_from(fetch, whole.start, whole.values) }?;
-                }
-                Crossing::Rows(rows) => {
-                    let mut at = 0;
-                    for rows in rows {
-                        // SAFETY: the rows are chunks that are borrowed until `wait`.
-                        unsafe { slot.inputs.fill_rows(fetch, (at, pitch), rows) }?;
-                        at += rows.count * pitch;
-                    }
-                }
-                Crossing::Kernel => {
-                    // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
-                    unsafe { program.move_chunks(fetch, Way::There, ends, count, len) }?;
-                }
-            }
-            after(&self.compute, &record_event(fetch)?)?;
-            let from = match &there {
-                Crossing::Stretch(_) if even || !self.aligned => word(0),
-                Crossing::Stretch(_) => {
-                    // SAFETY: the list holds the places of chunks in the stretch on the card.
-                    unsafe { program.move_chunks(&self.compute, Way::There, ends, count, len) }?;
-                    slot.spaced.address()
-                }
-                _ => slot.spaced.address(),
-            };
-
-            if let Some(stored) = &slot.stored {
-                after(&self.compute, stored)?;
-            }
-            // Results are stored value by value, at any place.
-            let places = Places {
-                inputs: from,
-                outputs: word(11),
-                cells: word(2),
-                speeds: word(10),
-                scratch: self.scratch.address(),
-            };
-            program.run(&self.compute, &places, parameters, count)?;
-            let computed = record_event(&self.compute)?;
-
-            after(store, &computed)?;
-            slot.read = Some(computed);
-            match &back {
-                Crossing::Rows(rows) => {
-                    let mut at = 0;
-                    for rows in rows {
-                        // SAFETY: the rows are chunks that are borrowed until `wait`.
-                        unsafe { slot.outputs.read_rows(store, (at, pitch_out), rows) }?;
-                        at += rows.count * pitch_out;
-                    }
-                }
-                _ => {
-                    let ends = (word(1), word(11));
-                    // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
-                    unsafe { program.move_chunks(store, Way::Back, ends, count, len_out) }?;
-                }
-            }
-            if call.speeds {
-                let at = WORDS * first + 10 * count;
-                let keys = &mut self.list.doubles_mut()[at..at + count];
-                self.device_list.read(store, 2 * at, keys)?;
-            }
-            slot.stored = Some(record_event(store)?);
+        after(fetch, listed)?;
+        if let Some(read) = &slot.read {
+            after(fetch, read)?;
         }
+        let (pitch, tables) = (self.pitch[0], (planned.inputs(), slot.spaced.address()));
+        match &planned.there {
+            Crossing::Stretch(whole) => {
+                // SAFETY: the stretch lies in one range of page-locked memory, and the chunks, all that
+                // is read of what is copied, are borrowed until `wait`.
+                unsafe { slot.raw.fill_from(fetch, whole.start, whole.values) }?;
+            }
+            Crossing::Rows(rows) => {
+                let mut at = 0;
+                for rows in rows {
+                    // SAFETY: the rows are chunks that are borrowed until `wait`.
+                    unsafe { slot.inputs.fill_rows(fetch, (at, pitch), rows) }?;
+                    at += rows.count * pitch;
+                }
+            }
+            Crossing::Each => {
+                let mut from = addresses(self.list.inputs(chunks.start, count));
+                let place = |q: usize| slot.inputs.address() + 8 * (q * pitch) as u64;
+                let mut to: Vec<u64> = (0..count).map(place).collect();
+                // SAFETY: chunks that are borrowed until `wait`, and their places in the slot.
+                unsafe { copy_each(fetch, [&mut from, &mut to], 8 * len, true) }?;
+            }
+            Crossing::Kernel => {
+                // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
+                unsafe { program.move_chunks(fetch, Way::There, tables, count, len) }?;
+            }
+        }
+        after(&self.compute, &record_event(fetch)?)?;
+        let inputs = match &planned.there {
+            Crossing::Stretch(whole) if !self.copies.aligned || whole.even => planned.inputs(),
+            Crossing::Stretch(_) => {
+                // SAFETY: the list holds the places of chunks in the stretch on the card.
+                unsafe { program.move_chunks(&self.compute, Way::There, tables, count, len) }?;
+                slot.spaced.address()
+            }
+            _ => slot.spaced.address(),
+        };
+
+        if let Some(stored) = &slot.stored {
+            after(&self.compute, stored)?;
+        }
+        let places = Places {
+            inputs,
+            outputs: planned.results(),
+            cells: planned.cells(),
+            speeds: self.device_keys.address() + 8 * chunks.start as u64,
+            scratch: self.scratch.address(),
+        };
+        program.run(&self.compute, &places, parameters, count)?;
+        let computed = record_event(&self.compute)?;
+
+        after(store, &computed)?;
+        slot.read = Some(computed);
+        match &planned.back {
+            Crossing::Rows(rows) => {
+                let mut at = 0;
+                for rows in rows {
+                    // SAFETY: the rows are chunks that are borrowed until `wait`.
+                    unsafe { slot.outputs.read_rows(store, (at, planned.pitch), rows) }?;
+                    at += rows.count * planned.pitch;
+                }
+            }
+            Crossing::Each => {
+                let (to, from) = self.list.outputs(chunks.start, count);
+                let (mut to, mut from) = (addresses(to), addresses(from));
+                // SAFETY: chunks that are borrowed until `wait`, and their places in the slot.
+                unsafe { copy_each(store, [&mut from, &mut to], 8 * len_out, false) }?;
+            }
+            _ => {
+                let tables = (planned.outputs(), planned.results());
+                // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
+                unsafe { program.move_chunks(store, Way::Back, tables, count, len_out) }?;
+            }
+        }
+        slot.stored = Some(record_event(store)?);
         Ok(())
     }
 
@@ -349,4 +328,9 @@ impl Drop for Fetch {
         // Copies under way must end before their memory goes.
         let _ = self.wait();
     }
+}
+
+/// Words of a list as addresses.
+fn addresses(words: &[f64]) -> Vec<u64> {
+    words.iter().map(|word| word.to_bits()).collect()
 }

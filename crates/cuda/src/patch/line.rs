@@ -16,6 +16,8 @@ pub(super) struct Stretch {
     pub(super) values: usize,
     /// Whether chunks follow each other without a gap.
     pub(super) dense: bool,
+    /// Whether all chunks lie an even number of values from the start.
+    pub(super) even: bool,
 }
 
 /// Numbers of chunks by the places of their inputs, kept from call to call.
@@ -46,18 +48,19 @@ impl Line {
 pub(super) fn stretch<'a>(chunks: impl Iterator<Item = &'a [f64]>) -> Option<Stretch> {
     let mut chunks = chunks.peekable();
     let start = chunks.peek()?.as_ptr();
-    let (mut end, mut taken) = (start as usize, 0);
+    let (mut end, mut taken, mut even) = (start as usize, 0, true);
     for chunk in chunks {
         let place = chunk.as_ptr_range();
         if (place.start as usize) < end {
             return None;
         }
+        even &= (place.start as usize - start as usize).is_multiple_of(16);
         end = place.end as usize;
         taken += chunk.len();
     }
     let values = (end - start as usize) / size_of::<f64>();
     let near = values - taken <= values / GAPS;
-    near.then_some(Stretch { start, values, dense: values == taken })
+    near.then_some(Stretch { start, values, dense: values == taken, even })
 }
 
 /// Values from a row to the next, at most: what a copy of rows takes (2^31 - 1 bytes).

@@ -10,6 +10,7 @@ mod crossing;
 mod fetch;
 mod host;
 mod line;
+mod list;
 mod program;
 mod search;
 mod service;

@@ -255,9 +255,10 @@ impl Loaded {
         let int = |value: usize| i32::try_from(value).map_err(|_| too_many(value));
         let (count, len) = (int(chunks)?, int(len)?);
         let arguments = [address(&host), address(&device), address(&count), address(&len)];
+        let blocks = u64::from(service::MOVERS[way as usize]);
         let (function, shape) = (&self.services[way as usize], (service::THREADS, 0));
         // SAFETY: signature of both in the service text; the places as promised by the caller.
-        unsafe { launch(stream, function, u64::from(service::MOVERS), shape, &arguments) }
+        unsafe { launch(stream, function, blocks, shape, &arguments) }
     }
 
     /// Launches a service kernel with a thread per item.

@@ -12,11 +12,14 @@ pub(crate) const THREADS: u32 = 256;
 /// Most rates of a sum.
 pub(crate) const TERMS: usize = 8;
 
-/// Blocks of a kernel that moves chunks: few, so that patch kernels run beside it, and with 4 KiB under
-/// way in each warp six times what the latency of the bus asks for (55 GB/s for 1.5 us are 80 KB).
-// Of the pinned copies, Euler FV, scattered, p = 3, 6, 16: 64 blocks 77, 76, 64 %, 32 blocks 80, 75,
-// 68 %, 16 blocks 81, 78, 72 %.
-pub(crate) const MOVERS: u32 = 16;
+/// Blocks of the kernels that gather and scatter chunks: few, so that patch kernels run beside them, and
+/// with 4 KiB under way in each warp at least what the latency of the bus asks for (55 GB/s for 1.5 us
+/// are 80 KB).
+// Results, of the pinned copies with a plain copy of the inputs at once, by 2, 4, 8, 16, 32 and 128 blocks:
+// Euler p = 16 74, 76, 73, 68, 65, 63 %, p = 6 86, 83, 82, 80, 78, 74 %; p = 3 alone 29 GB/s by 2, 46 by 4.
+// As fast or slower: stores of other caching, 1 KiB under way, bulk copies through shared memory (28 to 50
+// GB/s alone). Inputs alone: 49 GB/s by 8 blocks as by 64, bulk copies 26 to 49.
+pub(crate) const MOVERS: [u32; 2] = [8, 4];
 
 /// Names of the kernels that move chunks.
 pub(crate) const MOVES: [&str; 2] = ["gather_chunks", "scatter_chunks"];

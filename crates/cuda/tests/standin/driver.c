@@ -1,8 +1,8 @@
 /* A stand-in for the CUDA driver that runs on the host: memory is host memory, streams are done as
  * they are queued, graphs are kept as lists and replayed. Of the kernels it plays some, so that the
  * order of things can be seen: `record` writes its own count into every sample, `inject` prints the
- * first amplitude. Those that move chunks are played too, and tell what they move; patch kernels of 4
- * cells hand on the first value of every patch. All others do nothing. Between events a launch takes
+ * first amplitude. Those that move chunks are played too, and tell what they move; patch kernels in
+ * two dimensions hand on the first value of every patch. All others do nothing. Between events a launch takes
  * 1 ms. Faults: after STANDIN_FAULT_AFTER runs of `record` every call answers STANDIN_FAULT, and copies
  * no longer arrive.
  * STANDIN_DEVICES devices, of which STANDIN_LOST_DEVICE cannot be opened.
@@ -114,6 +114,12 @@ int cuMemcpy2DAsync_v2(const copy_of_rows* c, void* q) {
   printf("copy of %zu rows %s\n", c->height, c->to.type == 1 ? "back" : "there");
   return answer();
 }
+int cuMemcpyBatchAsync_v2(address* to, address* from, size_t* n, size_t count, void* a, size_t* i,
+                          size_t kinds, void* q) {
+  for (size_t k = 0; k < count && !fault; k++) memcpy((void*)to[k], (void*)from[k], n[k]);
+  printf("%zu copies by one call\n", count);
+  return answer();
+}
 int cuMemsetD8Async(address d, unsigned char v, size_t n, void* q) {
   if (!fault) memset((void*)d, v, n);
   return answer();
@@ -169,7 +175,8 @@ int cuLaunchKernel(function* f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     printf("%s: %d of %d values, the last begins with %g\n", f->name, chunks, len,
            host[chunks - 1][0]);
   }
-  if (strlen(f->name) > 3 && !strcmp(f->name + strlen(f->name) - 3, "_p4")) {
+  const char* size = strstr(f->name, "_d2_p");
+  if (size && !size[5 + strspn(size + 5, "0123456789")]) {
     double **in = *(double***)parameters[0], **out = *(double***)parameters[1];
     for (int k = 0; k < *(int*)parameters[6]; k++) out[k][0] = in[k][0];
   }
@@ -178,7 +185,8 @@ int cuLaunchKernel(function* f, unsigned gx, unsigned gy, unsigned gz, unsigned 
     for (int n = 1; n < 7; n++) l.values[n] = *(uint64_t*)parameters[n];
   } else if (!strcmp(f->name, "inject")) {
     l.values[0] = *(int32_t*)parameters[0];
-  if (strlen(f->name) > 3 && !strcmp(f->name + strlen(f->name) - 3, "_p4")) {
+  const char* size = strstr(f->name, "_d2_p");
+  if (size && !size[5 + strspn(size + 5, "0123456789")]) {
     double **in = *(double***)parameters[0], **out = *(double***)parameters[1];
     for (int k = 0; k < *(int*)parameters[6]; k++) out[k][0] = in[k][0];
   }
