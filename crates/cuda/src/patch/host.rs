@@ -2,39 +2,49 @@
 //! need no packing.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::ops::Deref;
+use std::sync::{Arc, RwLock};
 
 use cudarc::driver::CudaContext;
+use rayon::prelude::*;
 use temblor_backend::{Error, HostMemory, Result};
 
 use crate::memory::{Pinned, Registered};
 
+/// Chunks that a thread looks up; of 10^5 one alone takes 2 % of the time in which they cross the bus.
+const PART: usize = 1 << 13;
+
 /// Where memory lies that the device reaches: from start to end, bytes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ranges(Arc<Mutex<BTreeMap<usize, usize>>>);
+pub(crate) struct Ranges(Arc<RwLock<BTreeMap<usize, usize>>>);
 
 impl Ranges {
     pub(super) fn add(&self, start: usize, end: usize) {
-        if let Ok(mut ranges) = self.0.lock() {
+        if let Ok(mut ranges) = self.0.write() {
             ranges.insert(start, end);
         }
     }
 
     fn remove(&self, start: usize) {
-        if let Ok(mut ranges) = self.0.lock() {
+        if let Ok(mut ranges) = self.0.write() {
             ranges.remove(&start);
         }
     }
 
     /// Whether one range holds all from a place to another.
     pub(super) fn span(&self, start: usize, end: usize) -> bool {
-        let Ok(ranges) = self.0.lock() else { return false };
+        let Ok(ranges) = self.0.read() else { return false };
         ranges.range(..=start).next_back().is_some_and(|(_, &high)| end <= high)
     }
 
     /// Whether all chunks lie within, each in one range.
-    pub(super) fn hold<'a>(&self, chunks: impl Iterator<Item = &'a [f64]>) -> bool {
-        let Ok(ranges) = self.0.lock() else { return false };
+    pub(super) fn hold_all<C: Deref<Target = [f64]> + Sync>(&self, chunks: &[C]) -> bool {
+        let hold = |chunks: &[C]| self.hold(chunks.iter().map(|chunk| &**chunk));
+        if chunks.len() < 2 * PART { hold(chunks) } else { chunks.par_chunks(PART).all(hold) }
+    }
+
+    fn hold<'a>(&self, chunks: impl Iterator<Item = &'a [f64]>) -> bool {
+        let Ok(ranges) = self.0.read() else { return false };
         // Most chunks lie in the range of the one before.
         let mut last = 0..0;
         for chunk in chunks {
@@ -171,6 +181,21 @@ mod tests {
             assert!(!ranges.span(low, high), "{low} to {high}");
         }
         assert!(ranges.span(start + 8, end) && !ranges.span(start, end + 8));
+    }
+
+    #[test]
+    fn one_of_many_chunks_that_lies_elsewhere_is_found() {
+        let (values, elsewhere) = (vec![0.0; 1000], vec![0.0; 10]);
+        let ranges = Ranges::default();
+        let (start, end) = place(&values);
+        ranges.add(start, end);
+        let mut chunks: Vec<&[f64]> = values.chunks(10).cycle().take(5 * PART + 7).collect();
+        assert!(ranges.hold_all(&chunks));
+        for at in [0, PART, 5 * PART + 6] {
+            let kept = std::mem::replace(&mut chunks[at], &elsewhere);
+            assert!(!ranges.hold_all(&chunks), "chunk {at}");
+            chunks[at] = kept;
+        }
     }
 
     #[test]

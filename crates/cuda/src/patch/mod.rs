@@ -229,8 +229,7 @@ impl PatchKernel for CudaPatchKernel {
         self.lost.check()?;
         apply::check(&self.programs.kernel, cells, inputs, outputs, speeds)?;
         let parameters = self.parameters.clone();
-        let reachable = self.host.hold(inputs.iter().copied())
-            && self.host.hold(outputs.iter().map(|chunk| &**chunk));
+        let reachable = self.host.hold_all(inputs) && self.host.hold_all(outputs);
         let host = self.host.clone();
         let pipeline = self.pipeline()?;
         let done = if reachable {
