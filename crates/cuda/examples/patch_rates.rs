@@ -146,42 +146,61 @@ fn measure(
     Ok((seconds, columns))
 }
 
-/// Where the chunks of a call lie.
+/// Where the chunks of a call lie: in pageable memory, or in page-locked memory in another order than they
+/// are given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Memory {
     Pageable,
-    /// Page-locked, in another order than they are given, with gaps of a value.
+    /// With gaps of a value.
     Scattered,
-    /// The same with gaps of an eighth of a chunk.
+    /// With gaps of an eighth of a chunk.
     Apart,
-    /// Page-locked, one after the other.
+    /// With gaps of any size up to an eighth of a chunk, inputs and outputs in orders of their own.
+    Anywhere,
+    /// In order, one after the other.
     Adjacent,
 }
 
 /// Places of chunks, and all that they take.
 fn places(count: usize, len: usize, memory: Memory) -> (Vec<usize>, usize) {
     let (mut order, mut state): (Vec<usize>, u32) = ((0..count).collect(), 12345);
-    if matches!(memory, Memory::Scattered | Memory::Apart) {
+    if memory == Memory::Anywhere {
+        state ^= u32::try_from(len).unwrap_or(0);
+    }
+    let mut below = |most: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 4) as usize % most
+    };
+    if !matches!(memory, Memory::Pageable | Memory::Adjacent) {
         for k in (1..count).rev() {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            order.swap(k, (state >> 4) as usize % (k + 1));
+            order.swap(k, below(k + 1));
         }
     }
-    let gap = match memory {
+    let mut gap = || match memory {
         Memory::Scattered => 1,
         Memory::Apart => len / 8 + 1,
-        _ => 0,
+        Memory::Anywhere => below(len / 8 + 1),
+        Memory::Pageable | Memory::Adjacent => 0,
     };
-    let pitch = len + gap;
-    (order.iter().map(|k| k * pitch).collect(), count * pitch)
+    let (mut places, mut end) = (vec![0; count], 0);
+    for k in order {
+        places[k] = end;
+        end += len + gap();
+    }
+    (places, end)
 }
 
 /// Chunks of memory at places in any order.
-fn split<'a>(memory: &'a mut [f64], places: &[usize], pitch: usize) -> Vec<&'a mut [f64]> {
+fn split<'a>(mut memory: &'a mut [f64], places: &[usize], len: usize) -> Vec<&'a mut [f64]> {
     let mut order: Vec<(usize, usize)> = places.iter().copied().zip(0..).collect();
     order.sort_unstable();
-    let chunks = memory.chunks_exact_mut(pitch);
-    let mut chunks: Vec<_> = order.into_iter().map(|(_, k)| k).zip(chunks).collect();
+    let mut chunks: Vec<(usize, &mut [f64])> = Vec::with_capacity(places.len());
+    let mut start = 0;
+    for (place, k) in order {
+        let (chunk, rest) = memory.split_at_mut(place - start + len);
+        chunks.push((k, &mut chunk[place - start..]));
+        (memory, start) = (rest, place + len);
+    }
     chunks.sort_unstable_by_key(|(k, _)| *k);
     chunks.into_iter().map(|(_, chunk)| chunk).collect()
 }
@@ -197,6 +216,7 @@ fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
         (Memory::Pageable, "pageable"),
         (Memory::Scattered, "page-locked, scattered"),
         (Memory::Apart, "page-locked, scattered far apart"),
+        (Memory::Anywhere, "page-locked, anywhere"),
         (Memory::Adjacent, "page-locked, adjacent"),
     ] {
         let [(from, all), (to, all_out)] = lens.map(|len| places(count, len, memory));
@@ -213,8 +233,7 @@ fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
         target.values_mut().fill(1.0);
         let inputs: Vec<&[f64]> =
             from.iter().map(|&at| &source.values()[at..at + lens[0]]).collect();
-        let mut outputs = split(target.values_mut(), &to, all_out / count);
-        outputs.iter_mut().for_each(|chunk| *chunk = &mut std::mem::take(chunk)[..lens[1]]);
+        let mut outputs = split(target.values_mut(), &to, lens[1]);
         let seconds = time_apply(made.as_mut(), &cells, &inputs, &mut outputs)?;
         print_apply(&kernel, name, count, seconds, rates);
     }
