@@ -16,6 +16,18 @@ fn kernels_by_limbs_give_the_laplacian_on_the_cpu() {
     assert!(said.contains("all as it should be"), "{said}");
 }
 
+#[test]
+fn chunks_at_any_places_are_moved_whole_and_nothing_beside_them_on_the_cpu() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let binary = folder.path().join("program");
+    let checks = ["-fsanitize=alignment", "-fno-sanitize-recover=alignment"];
+    host::compile("chunks.cpp", &checks, &binary);
+    let output = std::process::Command::new(&binary).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("all as it should be"), "{said}{why}");
+}
+
 /// An operator as the programs take it.
 fn words(operator: &Operator, digits: u8) -> Vec<String> {
     let operator = QuantisedOperator::new(operator, digits).expect("it exists");

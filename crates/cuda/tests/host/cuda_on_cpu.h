@@ -46,6 +46,7 @@ struct dim3 {
   inline NAME##2 make_##NAME##2(T x, T y) { return {x, y}; }                        \
   inline NAME##4 make_##NAME##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 TEMBLOR_VECTORS(float, float)
+TEMBLOR_VECTORS(double, double)
 TEMBLOR_VECTORS(int, int)
 TEMBLOR_VECTORS(unsigned, uint)
 TEMBLOR_VECTORS(short, short)
