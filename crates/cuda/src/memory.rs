@@ -86,7 +86,7 @@ impl Buffer {
             .map_err(failed("cuMemcpyHtoDAsync"))
     }
 
-    /// Queues a copy of `values` doubles from a place on the host to the start of the buffer.
+    /// Queues a copy of `values` doubles from an address of the host to the start of the buffer.
     ///
     /// # Safety
     /// So many values lie at `from` in page-locked memory and stay as they are until the stream gets
@@ -94,16 +94,15 @@ impl Buffer {
     pub(crate) unsafe fn fill_from(
         &self,
         stream: &CudaStream,
-        from: *const f64,
+        from: usize,
         values: usize,
     ) -> Result<()> {
+        let from = std::ptr::with_exposed_provenance(from);
         assert!(2 * values <= self.elements, "a copy past the end of a buffer");
         // SAFETY: the destination range lies in this allocation, as asserted; the source as promised.
-        unsafe {
-            sys::cuMemcpyHtoDAsync_v2(self.address, from.cast(), 8 * values, stream.cu_stream())
-        }
-        .result()
-        .map_err(failed("cuMemcpyHtoDAsync"))
+        unsafe { sys::cuMemcpyHtoDAsync_v2(self.address, from, 8 * values, stream.cu_stream()) }
+            .result()
+            .map_err(failed("cuMemcpyHtoDAsync"))
     }
 
     /// Queues a copy of rows of doubles on the host to the buffer, there `pitch` values apart, the first
@@ -119,7 +118,7 @@ impl Buffer {
     ) -> Result<()> {
         let mut copy = rows.copy(self, (first, pitch));
         copy.srcMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-        copy.srcHost = rows.start.cast();
+        copy.srcHost = std::ptr::with_exposed_provenance(rows.start);
         copy.srcPitch = 8 * rows.step;
         copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE;
         copy.dstDevice = self.address + 8 * first as u64;
@@ -145,7 +144,7 @@ impl Buffer {
         copy.srcDevice = self.address + 8 * first as u64;
         copy.srcPitch = 8 * pitch;
         copy.dstMemoryType = sys::CUmemorytype::CU_MEMORYTYPE_HOST;
-        copy.dstHost = rows.start.cast_mut().cast();
+        copy.dstHost = std::ptr::with_exposed_provenance_mut(rows.start);
         copy.dstPitch = 8 * rows.step;
         if rows.step == rows.len && pitch == rows.len {
             // Without gaps on either side: one row.
@@ -210,8 +209,8 @@ impl Drop for Buffer {
 /// Rows of doubles at equal distances in page-locked memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HostRows {
-    /// Where the first starts.
-    pub(crate) start: *const f64,
+    /// Address of the first.
+    pub(crate) start: usize,
     /// Values from one to the next.
     pub(crate) step: usize,
     /// Values of a row.

@@ -42,16 +42,11 @@ pub(super) struct Copies {
 }
 
 /// Copies of rows that chunks may take, if few enough and each within one range.
-fn few_rows<'a>(
-    chunks: impl ExactSizeIterator<Item = &'a [f64]>,
-    len: usize,
-    host: &Ranges,
-) -> Option<Vec<HostRows>> {
-    let most = (8 * len * chunks.len() / COPY).max(1);
-    let found = rows(chunks, most)?;
+fn few_rows(places: &[usize], len: usize, host: &Ranges) -> Option<Vec<HostRows>> {
+    let most = (8 * len * places.len() / COPY).max(1);
+    let found = rows(places, len, most)?;
     let within = |row: &HostRows| {
-        let start = row.start as usize;
-        host.span(start, start + 8 * (row.step * (row.count - 1) + row.len))
+        host.span(row.start, row.start + 8 * (row.step * (row.count - 1) + row.len))
     };
     let wide = 8 * len >= ROW || found.iter().all(|row| row.step == len);
     (wide && found.iter().all(within)).then_some(found)
@@ -62,24 +57,20 @@ fn scattered(len: usize, copies: Copies) -> Crossing {
     if copies.each && 8 * len >= LARGE { Crossing::Each } else { Crossing::Kernel }
 }
 
-/// The way of inputs in the order of their places; a stretch takes `room` values at most.
-pub(super) fn inputs<'a, I>(
-    chunks: I,
+/// The way of inputs at addresses in their order; a stretch takes `room` values at most.
+pub(super) fn inputs(
+    places: &[usize],
     (len, room): (usize, usize),
     copies: Copies,
     host: &Ranges,
-) -> Crossing
-where
-    I: ExactSizeIterator<Item = &'a [f64]> + Clone,
-{
-    let whole = stretch(chunks.clone()).filter(|whole| {
-        let start = whole.start as usize;
-        whole.values <= room && host.span(start, start + 8 * whole.values)
+) -> Crossing {
+    let whole = stretch(places, len).filter(|whole| {
+        whole.values <= room && host.span(whole.start, whole.start + 8 * whole.values)
     });
     match whole {
         Some(whole) if whole.dense && (whole.even || !copies.aligned) => Crossing::Stretch(whole),
         // Rows are laid out on the card as the kernel wants them.
-        _ => few_rows(chunks, len, host)
+        _ => few_rows(places, len, host)
             .filter(|_| 8 * len >= ROW)
             .map(Crossing::Rows)
             .or(whole.map(Crossing::Stretch))
@@ -87,14 +78,9 @@ where
     }
 }
 
-/// The way of results in the order of their places: nothing between them may be touched.
-pub(super) fn outputs<'a>(
-    chunks: impl ExactSizeIterator<Item = &'a [f64]>,
-    len: usize,
-    copies: Copies,
-    host: &Ranges,
-) -> Crossing {
-    few_rows(chunks, len, host).map_or_else(|| scattered(len, copies), Crossing::Rows)
+/// The way of results at addresses in their order: nothing between them may be touched.
+pub(super) fn outputs(places: &[usize], len: usize, copies: Copies, host: &Ranges) -> Crossing {
+    few_rows(places, len, host).map_or_else(|| scattered(len, copies), Crossing::Rows)
 }
 
 #[cfg(test)]
@@ -104,20 +90,17 @@ mod tests {
     const ALL: Copies = Copies { each: true, aligned: true };
     const FEW: Copies = Copies { each: false, aligned: false };
 
-    fn held(values: &[f64]) -> Ranges {
+    /// One range of so many values, and addresses in it.
+    fn held(values: usize, places: &[usize]) -> (Ranges, Vec<usize>) {
         let ranges = Ranges::default();
-        let place = values.as_ptr_range();
-        ranges.add(place.start as usize, place.end as usize);
-        ranges
+        ranges.add(4096, 4096 + 8 * values);
+        (ranges, places.iter().map(|place| 4096 + 8 * place).collect())
     }
 
     /// Ways of chunks of `len` values at places, all in one range.
     fn ways(places: &[usize], len: usize, copies: Copies) -> [Crossing; 2] {
-        let values = vec![0.0; places.iter().max().expect("there are some") + len];
-        let ranges = held(&values);
-        let chunks = || places.iter().map(|&place| &values[place..place + len]);
-        let there = inputs(chunks(), (len, 1 << 20), copies, &ranges);
-        [there, outputs(chunks(), len, copies, &ranges)]
+        let (ranges, at) = held(places.iter().max().expect("there are some") + len, places);
+        [inputs(&at, (len, 1 << 20), copies, &ranges), outputs(&at, len, copies, &ranges)]
     }
 
     /// Steps and counts of rows.
@@ -176,23 +159,17 @@ mod tests {
 
     #[test]
     fn rows_that_leave_their_range_are_reached_by_a_kernel() {
-        let values = vec![0.0; 3000];
-        let ranges = Ranges::default();
-        let place = |n: usize| &raw const values[n] as usize;
-        ranges.add(place(0), place(1200));
-        ranges.add(place(1900), place(2999));
-        let chunks = || [0, 1000, 2000].into_iter().map(|n| &values[n..n + 150]);
-        assert_eq!(inputs(chunks(), (150, 3000), ALL, &ranges), Crossing::Kernel);
-        assert_eq!(outputs(chunks(), 150, ALL, &ranges), Crossing::Kernel);
-        let two = || [0, 1000].into_iter().map(|n| &values[n..n + 150]);
-        assert_eq!(rows_of(&outputs(two(), 150, ALL, &ranges)), [(1000, 2)]);
+        let (ranges, at) = held(1200, &[0, 1000, 2000]);
+        ranges.add(4096 + 8 * 1900, 4096 + 8 * 3000);
+        assert_eq!(inputs(&at, (150, 3000), ALL, &ranges), Crossing::Kernel);
+        assert_eq!(outputs(&at, 150, ALL, &ranges), Crossing::Kernel);
+        assert_eq!(rows_of(&outputs(&at[..2], 150, ALL, &ranges)), [(1000, 2)]);
     }
 
     #[test]
     fn a_stretch_takes_no_more_than_its_room() {
-        let values = vec![0.0; 1000];
-        let ranges = held(&values);
-        let of = |room: usize| inputs(values.chunks_exact(200), (200, room), ALL, &ranges);
+        let (ranges, at) = held(1000, &[0, 200, 400, 600, 800]);
+        let of = |room: usize| inputs(&at, (200, room), ALL, &ranges);
         assert!(matches!(of(1000), Crossing::Stretch(_)));
         assert!(matches!(of(999), Crossing::Rows(_)));
     }

@@ -4,14 +4,17 @@
 
 use crate::memory::HostRows;
 
+/// Bytes of a value.
+const BYTES: usize = size_of::<f64>();
+
 /// Values that a copy may take in vain, of all that it takes.
 const GAPS: usize = 16;
 
 /// A stretch of memory that holds chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stretch {
-    /// Where it starts.
-    pub(super) start: *const f64,
+    /// Address of its start.
+    pub(super) start: usize,
     /// Its values.
     pub(super) values: usize,
     /// Whether chunks follow each other without a gap.
@@ -44,44 +47,34 @@ impl Line {
     }
 }
 
-/// The stretch of chunks in the order of their places; none where they overlap or lie far apart.
-pub(super) fn stretch<'a>(chunks: impl Iterator<Item = &'a [f64]>) -> Option<Stretch> {
-    let mut chunks = chunks.peekable();
-    let start = chunks.peek()?.as_ptr();
-    let (mut end, mut taken, mut even) = (start as usize, 0, true);
-    for chunk in chunks {
-        let place = chunk.as_ptr_range();
-        if (place.start as usize) < end {
-            return None;
-        }
-        even &= (place.start as usize - start as usize).is_multiple_of(16);
-        end = place.end as usize;
-        taken += chunk.len();
+/// The stretch of chunks of `len` values at addresses in their order; none where they overlap or lie far
+/// apart.
+pub(super) fn stretch(places: &[usize], len: usize) -> Option<Stretch> {
+    let (start, last) = (*places.first()?, *places.last()?);
+    if places.windows(2).any(|pair| pair[1] < pair[0] + BYTES * len) {
+        return None;
     }
-    let values = (end - start as usize) / size_of::<f64>();
+    let (values, taken) = ((last - start) / BYTES + len, len * places.len());
     let near = values - taken <= values / GAPS;
-    near.then_some(Stretch { start, values, dense: values == taken, even })
+    let even = || places.iter().all(|place| (place - start).is_multiple_of(2 * BYTES));
+    near.then(|| Stretch { start, values, dense: values == taken, even: even() })
 }
 
 /// Values from a row to the next, at most: what a copy of rows takes (2^31 - 1 bytes).
 const STEP: usize = (1 << 28) - 1;
 
-/// Chunks of one length in the order of their places as rows of at most so many copies; none where they
+/// Chunks of `len` values at addresses in their order as rows of at most so many copies; none where they
 /// overlap, or where more copies would be needed.
-pub(super) fn rows<'a>(
-    chunks: impl Iterator<Item = &'a [f64]>,
-    most: usize,
-) -> Option<Vec<HostRows>> {
+pub(super) fn rows(places: &[usize], len: usize, most: usize) -> Option<Vec<HostRows>> {
     let mut all: Vec<HostRows> = Vec::new();
     let mut end = 0;
-    for chunk in chunks {
-        let (start, len) = (chunk.as_ptr(), chunk.len());
-        if (start as usize) < end {
+    for &start in places {
+        if start < end {
             return None;
         }
-        end = start as usize + size_of_val(chunk);
+        end = start + BYTES * len;
         if let Some(last) = all.last_mut() {
-            let step = (start as usize - last.start as usize) / size_of::<f64>();
+            let step = (start - last.start) / BYTES;
             // The second row makes the distance, the others keep it.
             if last.count == 1 && step <= STEP {
                 (last.step, last.count) = (step, 2);
@@ -98,6 +91,39 @@ pub(super) fn rows<'a>(
         all.push(HostRows { start, step: len, len, count: 1 });
     }
     (!all.is_empty()).then_some(all)
+}
+
+/// Chunks that are sorted by place for every call.
+const FEW: usize = 256;
+
+/// Numbers of chunks by their addresses, where that takes no longer than to list them: where there are few
+/// chunks, or where they lie at equal distances. Else the numbers as they are.
+pub(super) fn by_place(places: &[usize], order: &mut Vec<usize>) {
+    order.clear();
+    order.extend(0..places.len());
+    if places.is_sorted() {
+        return;
+    }
+    if places.len() <= FEW {
+        order.sort_unstable_by_key(|&q| places[q]);
+        return;
+    }
+    let low = places.iter().min().expect("there are more than a few");
+    let high = places.iter().max().expect("there are more than a few");
+    let step = (high - low) / (places.len() - 1);
+    if step == 0 {
+        return;
+    }
+    // Chunks do not overlap: numbers below their count, all different, are all numbers.
+    let number = |place: usize| {
+        let n = (place - low) / step;
+        (n * step == place - low && n < places.len()).then_some(n)
+    };
+    if places.iter().all(|&place| number(place).is_some()) {
+        for (q, &place) in places.iter().enumerate() {
+            order[number(place).expect("tested above")] = q;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -118,30 +144,35 @@ mod tests {
         assert!(line.of(&[]).is_empty());
     }
 
+    /// Addresses of values.
+    fn at(places: &[usize]) -> Vec<usize> {
+        places.iter().map(|place| 4096 + 8 * place).collect()
+    }
+
     #[test]
     fn a_stretch_spans_small_gaps_and_no_others() {
-        let values = vec![0.0; 1000];
-        let of = |places: &[(usize, usize)]| {
-            let found = stretch(places.iter().map(|&(from, to)| &values[from..to]));
-            found.map(|s| (s.start == &raw const values[places[0].0], s.values, s.dense))
+        let of = |places: &[usize], len: usize| {
+            let found = stretch(&at(places), len)?;
+            assert_eq!(found.start, 4096 + 8 * places[0]);
+            Some((found.values, found.dense, found.even))
         };
-        assert_eq!(of(&[(10, 110), (110, 210)]), Some((true, 200, true)));
-        assert_eq!(of(&[(10, 110), (111, 211)]), Some((true, 201, false)));
-        assert_eq!(of(&[(10, 110), (120, 170), (181, 330)]), None, "21 of 320 are too many");
-        assert_eq!(of(&[(10, 110), (120, 320)]), Some((true, 310, false)));
-        assert_eq!(of(&[(10, 110), (109, 209)]), None, "they overlap");
-        assert_eq!(of(&[(110, 210), (10, 110)]), None, "not in order");
-        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[10, 110], 100), Some((200, true, true)));
+        assert_eq!(of(&[10, 111], 100), Some((201, false, false)));
+        assert_eq!(of(&[10, 112], 100), Some((202, false, true)));
+        assert_eq!(of(&[10, 110, 223], 100), Some((313, false, false)));
+        assert_eq!(of(&[10, 120, 231], 100), None, "21 of 321 are too many");
+        assert_eq!(of(&[10, 109], 100), None, "they overlap");
+        assert_eq!(of(&[110, 10], 100), None, "not in order");
+        assert_eq!(of(&[], 100), None);
     }
 
     #[test]
     fn chunks_at_equal_distances_are_rows_of_few_copies() {
-        let values = vec![0.0; 1000];
         let of = |places: &[usize], most: usize| {
-            let found = rows(places.iter().map(|&place| &values[place..place + 10]), most)?;
+            let found = rows(&at(places), 10, most)?;
             let place = |row: &HostRows| {
                 assert_eq!(row.len, 10);
-                ((row.start as usize - values.as_ptr() as usize) / 8, row.step, row.count)
+                ((row.start - 4096) / 8, row.step, row.count)
             };
             Some(found.iter().map(place).collect::<Vec<_>>())
         };
@@ -154,5 +185,21 @@ mod tests {
         assert_eq!(of(&[0, 20, 29], 2), None, "they overlap");
         assert_eq!(of(&[20, 0], 2), None, "not in order");
         assert_eq!(of(&[], 2), None);
+    }
+
+    #[test]
+    fn many_chunks_are_ordered_where_they_lie_at_equal_distances() {
+        let mut order = Vec::new();
+        by_place(&at(&[30, 10, 50]), &mut order);
+        assert_eq!(order, [1, 0, 2], "few are ordered anyway");
+        // 7 and 1000 have no common divisor: all places, in another order.
+        let mut places: Vec<usize> = (0..1000).map(|k| 12 * (7 * k % 1000)).collect();
+        by_place(&at(&places), &mut order);
+        assert!(order.iter().enumerate().all(|(n, &q)| places[q] == 12 * n));
+        // One off its place: left as they are.
+        let last = places.iter().position(|&place| place == 12 * 500).expect("it is there");
+        places[last] += 1;
+        by_place(&at(&places), &mut order);
+        assert!(order.iter().copied().eq(0..1000));
     }
 }

@@ -7,6 +7,7 @@ use temblor_backend::{Cell, Result};
 
 use super::crossing::{self, Crossing};
 use super::host::Ranges;
+use super::line::by_place;
 use super::set::numbers;
 use crate::memory::{Buffer, Pinned};
 
@@ -82,14 +83,16 @@ impl Planned {
 pub(super) struct List {
     host: Pinned,
     card: Buffer,
-    /// Chunks of a piece in the order of their outputs' places.
+    /// Of a piece: addresses on one side, and chunks in the order of their outputs' addresses.
+    places: Vec<usize>,
     back: Vec<usize>,
 }
 
 impl List {
     pub(super) fn new(stream: &CudaStream) -> Result<Self> {
         let host = Pinned::zeros(stream.context(), 0)?;
-        Ok(Self { host, card: Buffer::zeros(stream, 0)?, back: Vec::new() })
+        let card = Buffer::zeros(stream, 0)?;
+        Ok(Self { host, card, places: Vec::new(), back: Vec::new() })
     }
 
     /// Makes room for so many chunks.
@@ -120,31 +123,32 @@ impl List {
         let (count, [len, len_out]) = (part.len(), ends.lens);
         let (raw, room) = ends.raw;
         let copies = ends.copies;
-        let there =
-            crossing::inputs(part.iter().map(|&k| call.inputs[k]), (len, room), copies, host);
-        let place_of = |q: usize| outputs[part[q]].as_ptr() as usize;
-        self.back.clear();
-        self.back.extend(0..count);
-        if !self.back.is_sorted_by_key(|&q| place_of(q)) {
-            self.back.sort_unstable_by_key(|&q| place_of(q));
-        }
-        let chunks = self.back.iter().map(|&q| &*outputs[part[q]]);
-        let back = crossing::outputs(chunks, len_out, copies, host);
-
         let words = &mut self.host.doubles_mut()[WORDS * first..WORDS * (first + count)];
         let (from, rest) = words.split_at_mut(count);
         let (to, rest) = rest.split_at_mut(count);
         let (flat, results) = rest.split_at_mut(8 * count);
+
+        let places = &mut self.places;
+        places.clear();
+        places.extend(part.iter().map(|&k| call.inputs[k].as_ptr() as usize));
+        let there = crossing::inputs(places, (len, room), copies, host);
         let moved = match &there {
             Crossing::Stretch(whole) => raw.wrapping_sub(whole.start as u64),
             _ => 0,
         };
-        for (word, &k) in from.iter_mut().zip(part) {
-            *word = f64::from_bits((call.inputs[k].as_ptr() as u64).wrapping_add(moved));
+        for (word, &place) in from.iter_mut().zip(&*places) {
+            *word = f64::from_bits((place as u64).wrapping_add(moved));
         }
-        for (word, &k) in to.iter_mut().zip(part) {
-            *word = f64::from_bits(outputs[k].as_mut_ptr() as u64);
+
+        places.clear();
+        places.extend(part.iter().map(|&k| outputs[k].as_mut_ptr() as usize));
+        for (word, &place) in to.iter_mut().zip(&*places) {
+            *word = f64::from_bits(place as u64);
         }
+        by_place(places, &mut self.back);
+        let sorted: Vec<usize> = self.back.iter().map(|&q| places[q]).collect();
+        let back = crossing::outputs(&sorted, len_out, copies, host);
+
         let flat = flat.chunks_exact_mut(8);
         flat.zip(part).for_each(|(to, &k)| to.copy_from_slice(&numbers(&call.cells[k])));
         let pitch = match &back {
@@ -155,7 +159,7 @@ impl List {
         };
         for (r, &q) in self.back.iter().enumerate() {
             let shift = match &back {
-                Crossing::Kernel => outputs[part[q]].as_ptr() as usize / 8 % LINE,
+                Crossing::Kernel => places[q] / 8 % LINE,
                 _ => 0,
             };
             results[q] = f64::from_bits(ends.outputs + 8 * (r * pitch + shift) as u64);
