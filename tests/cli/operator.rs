@@ -97,3 +97,20 @@ fn the_table_has_the_audit_s_figures_and_the_plot_is_drawn() {
     folder.temblor(&["operator", "--plot", "e.pdf"]).says(2, &["e.pdf", ".svg"]);
     folder.temblor(&["operator", "minimax-r3:courant=run"]).says(2, &["no run here"]);
 }
+
+#[test]
+fn the_step_of_fourth_order_in_time_is_shown_beside_leapfrog() {
+    let folder = Folder::with(SMALL);
+    let rows = |more: &[&str]| -> serde_json::Value {
+        let args = [&["operator", "direct-8", "--courant", "0.4", "--json"], more].concat();
+        serde_json::from_str(&folder.temblor(&args).says(0, &[]).stdout).unwrap()
+    };
+    let (leapfrog, fourth) = (rows(&[]), rows(&["--lax-wendroff", "--plot", "e.svg"]));
+    // The figures of docs/decisions/0013-operators.md at 5 points, and a limit sqrt(3) as large.
+    let error = |rows: &serde_json::Value| rows[0]["errors"][1].as_f64().unwrap();
+    assert!((error(&leapfrog) - 1.08e-2).abs() < 5e-5 && (error(&fourth) - 7.8e-4).abs() < 5e-6);
+    let limit = |rows: &serde_json::Value| rows[0]["courant_limit"].as_f64().unwrap();
+    assert!((limit(&fourth) / limit(&leapfrog) - 3.0_f64.sqrt()).abs() < 1e-12);
+    assert!(String::from_utf8(folder.read("e.svg")).unwrap().contains("Lax and Wendroff"));
+    folder.temblor(&["operator", "direct-8", "--lax-wendroff"]).says(2, &["--courant"]);
+}

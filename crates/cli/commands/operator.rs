@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use temblor_physics::{Operator, OperatorName, cfl, dispersion};
+use temblor_physics::{Operator, OperatorName, cfl, composed, dispersion};
 
 use crate::exit::Failure;
 use crate::picture::Dispersion;
@@ -40,7 +40,8 @@ The same names stand in a run file: [operator] name = \"minimax-r3\".
 Examples:
   temblor operator
   temblor operator minimax-r3:ppw=5 direct-8 --plot errors.svg
-  temblor operator direct-8 minimax-r3:ppw=5:courant=0.4 --courant 0.4")]
+  temblor operator direct-8 minimax-r3:ppw=5:courant=0.4 --courant 0.4
+  temblor operator direct-8 --courant 0.4 --lax-wendroff --plot fourth-order.svg")]
 pub struct OperatorArgs {
     /// Operators by name [default: the usual ones]
     #[arg(value_name = "NAME")]
@@ -48,6 +49,10 @@ pub struct OperatorArgs {
     /// Show errors of space and time at this Courant number c dt / h [default: of space alone]
     #[arg(long, value_name = "NUMBER")]
     pub courant: Option<f64>,
+    /// Show Lax and Wendroff's step of fourth order in time, which applies an operator twice and which no
+    /// backend runs, in place of leapfrog
+    #[arg(long, requires = "courant")]
+    pub lax_wendroff: bool,
     /// 1, 2 or 3: over which directions errors are the worst, and limits
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=3))]
     pub dimensions: u8,
@@ -96,11 +101,12 @@ pub fn run(args: &OperatorArgs) -> anyhow::Result<()> {
         .map(|name| name.parse::<OperatorName>()?.resolve(None))
         .collect::<Result<_, _>>()?;
     let dimensions = usize::from(args.dimensions);
-    let rows: Vec<Row> = operators.iter().map(|o| row(o, courant, dimensions)).collect();
+    let scheme = Scheme { courant, dimensions, lax_wendroff: args.lax_wendroff };
+    let rows: Vec<Row> = operators.iter().map(|o| row(o, scheme)).collect();
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
-        print!("{}", table(&rows, courant, dimensions));
+        print!("{}", table(&rows, scheme));
     }
     if let Some(path) = &args.plot {
         let known = ["png", "svg"];
@@ -108,35 +114,67 @@ pub fn run(args: &OperatorArgs) -> anyhow::Result<()> {
             let message = format!("--plot {}: the name must end in .png or .svg", path.display());
             return Err(Failure::input(message).into());
         }
-        plot(&rows, courant, dimensions).write(path)?;
+        plot(&rows, scheme).write(path)?;
     }
     Ok(())
 }
 
-fn row(operator: &Operator, courant: f64, dimensions: usize) -> Row {
+/// What errors are of.
+#[derive(Debug, Clone, Copy)]
+struct Scheme {
+    /// 0: of space alone.
+    courant: f64,
+    dimensions: usize,
+    lax_wendroff: bool,
+}
+
+impl Scheme {
+    fn error_at(self, weights: &[f64], points: f64) -> f64 {
+        let of =
+            if self.lax_wendroff { composed::lax_wendroff_error } else { dispersion::error_at };
+        of(weights, self.courant, self.dimensions, points)
+    }
+
+    fn points_for(self, weights: &[f64], tolerance: f64) -> Option<f64> {
+        let of =
+            if self.lax_wendroff { composed::lax_wendroff_points } else { dispersion::points_for };
+        of(weights, self.courant, self.dimensions, tolerance)
+    }
+
+    fn limit(self, weights: &[f64]) -> f64 {
+        let of =
+            if self.lax_wendroff { composed::lax_wendroff_limit } else { cfl::courant_limit_of };
+        of(weights, self.dimensions)
+    }
+
+    fn what(self) -> String {
+        let by = if self.lax_wendroff { " by Lax and Wendroff's step" } else { "" };
+        if self.courant > 0.0 {
+            format!("space and time{by} at c dt / h = {}", self.courant)
+        } else {
+            "space".into()
+        }
+    }
+}
+
+fn row(operator: &Operator, scheme: Scheme) -> Row {
     let weights = operator.second_derivative();
-    let error = |points| dispersion::error_at(&weights, courant, dimensions, points);
+    let error = |points| scheme.error_at(&weights, points);
     Row {
         name: operator.to_string(),
         radius: operator.radius(),
         sum: weights[0] + 2.0 * weights[1..].iter().rev().sum::<f64>(),
         second_moment: weights.iter().enumerate().map(|(r, w)| (r * r) as f64 * w).sum(),
-        courant_limit: cfl::courant_limit_of(&weights, dimensions),
-        points_for: TOLERANCES
-            .map(|tolerance| dispersion::points_for(&weights, courant, dimensions, tolerance))
-            .to_vec(),
+        courant_limit: scheme.limit(&weights),
+        points_for: TOLERANCES.map(|tolerance| scheme.points_for(&weights, tolerance)).to_vec(),
         errors: POINTS.map(|p| Some(error(p)).filter(|e| e.is_finite())).to_vec(),
         weights,
     }
 }
 
-fn table(rows: &[Row], courant: f64, dimensions: usize) -> String {
+fn table(rows: &[Row], scheme: Scheme) -> String {
     let mut text = String::new();
-    let of = if courant > 0.0 {
-        format!("space and time at c dt / h = {courant}")
-    } else {
-        "space".into()
-    };
+    let (of, dimensions) = (scheme.what(), scheme.dimensions);
     let wide = rows.iter().map(|row| row.name.len()).max().unwrap_or(0).max(8);
     let _ = writeln!(
         text,
@@ -177,18 +215,18 @@ fn table(rows: &[Row], courant: f64, dimensions: usize) -> String {
     text
 }
 
-fn plot(rows: &[Row], courant: f64, dimensions: usize) -> Dispersion {
+fn plot(rows: &[Row], scheme: Scheme) -> Dispersion {
     const STEPS: u32 = 560;
     let places = (0..=STEPS).map(|n| 2.0 + 14.0 * f64::from(n) / f64::from(STEPS));
     let curves = rows
         .iter()
         .map(|row| {
-            let error = |points| dispersion::error_at(&row.weights, courant, dimensions, points);
+            let error = |points| scheme.error_at(&row.weights, points);
             (row.name.clone(), places.clone().map(|points| (points, error(points))).collect())
         })
         .collect();
-    let title = if courant > 0.0 {
-        format!("Errors of space and time, c dt / h = {courant}, worst direction in {dimensions}-D")
+    let title = if scheme.courant > 0.0 {
+        format!("Errors of {}, worst direction in {}-D", scheme.what(), scheme.dimensions)
     } else {
         "Errors of space, worst direction".to_owned()
     };

@@ -98,7 +98,7 @@ pub fn largest_error(
 }
 
 /// |ratio - 1|; an unstable scheme has the largest error there is.
-fn error_of(ratio: f64) -> f64 {
+pub(crate) fn error_of(ratio: f64) -> f64 {
     if ratio.is_nan() { f64::INFINITY } else { (ratio - 1.0).abs() }
 }
 
@@ -156,8 +156,12 @@ pub fn error_from(weights: &[f64], courant: f64, dimensions: usize, points: f64)
 /// `None` if that takes more than a thousand.
 #[must_use]
 pub fn points_for(weights: &[f64], courant: f64, dimensions: usize, tolerance: f64) -> Option<f64> {
+    points_from(&|points| error_at(weights, courant, dimensions, points) <= tolerance)
+}
+
+/// The same for any errors: fewest cells per wavelength from which on they are `good`.
+pub(crate) fn points_from(good: &dyn Fn(f64) -> bool) -> Option<f64> {
     // From long waves to short ones: the first miss bounds the band.
-    let good = |points: f64| error_at(weights, courant, dimensions, points) <= tolerance;
     let mut points = 1000.0;
     if !good(points) {
         return None;
