@@ -67,6 +67,20 @@ fn variants_of_digits_and_of_reduced_storage_can_be_named() {
 }
 
 #[test]
+fn receivers_record_at_every_step_of_a_row() {
+    let folder = Folder::with("");
+    let args = ["--backend", "cpu", "--size", "24,30x1x40", "--receivers", "50", "--by-kernel"];
+    // More steps than are recorded at once.
+    let more = ["--variant", "blocked", "--steps", "600", "--json", "r.json"];
+    bench(&folder, &[&args[..], &more].concat()).says(0, &[]);
+    for row in results(&folder, "r.json").rows {
+        let measured = row.outcome.measured().unwrap_or_else(|| panic!("{row:?}"));
+        assert_eq!((row.case.receivers, measured.steps), (50, 600));
+        assert!(measured.kernels.iter().any(|kernel| kernel.name == "receivers"));
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_skipped_with_both_numbers_and_the_rest_runs() {
     let folder = Folder::with("");
     // 20000^3 nodes are 96 TB; layers of 27 cells do not fit 50 nodes.

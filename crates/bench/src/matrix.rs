@@ -71,7 +71,8 @@ impl Planned {
     #[must_use]
     pub fn options(&self) -> PlanOptions {
         let [least, largest] = self.filler().speeds();
-        PlanOptions::new(0, 0)
+        let recorded = if self.case.receivers > 0 { RECORDED as usize } else { 0 };
+        PlanOptions::new(self.case.receivers, recorded)
             .variant(&self.case.variant)
             .parameters(self.case.parameters.clone())
             .speeds(least, largest)
@@ -84,6 +85,9 @@ impl Planned {
         Filler { start, shape, vmax, seed: SEED, moving: false }
     }
 }
+
+/// Steps that receivers record before their samples are taken.
+pub const RECORDED: u32 = 256;
 
 /// Seed of the fields.
 pub const SEED: u64 = 2026;
@@ -138,7 +142,7 @@ fn cases(preset: &Preset, block: &Block) -> Vec<Case> {
                                 start,
                                 steps,
                                 sources: block.sources.unwrap_or(preset.sources),
-                                receivers: 0,
+                                receivers: preset.receivers,
                             });
                         }
                     }

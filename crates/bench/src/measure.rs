@@ -128,6 +128,9 @@ pub fn bare(planned: &Planned, subjects: &[Subject], steps: u32) -> Result<(), S
         filler.pressure(plan.as_mut())?;
         let (peak_hz, rows) = (planned.peak_hz, u64::from(steps));
         plan.set_sources(&source::table(&posed.problem, case.sources, peak_hz, case.vmax, rows))?;
+        if case.receivers > 0 {
+            plan.set_receivers(&source::receivers(&posed.problem, case.receivers))?;
+        }
         plan.advance(steps)?;
         plan.synchronize()
     };

@@ -33,6 +33,9 @@ pub struct Preset {
     pub peak_hz: f64,
     /// Point sources, each injecting at every step.
     pub sources: usize,
+    /// Receivers, each recording at every step.
+    #[serde(default)]
+    pub receivers: usize,
     /// Samples per row, where the preset's rows are too long for the usual number.
     #[serde(default)]
     pub repeats: Option<u32>,
@@ -91,6 +94,7 @@ impl Preset {
             vmax: 3000.0,
             peak_hz: 20.0,
             sources: 1,
+            receivers: 0,
             repeats: None,
             rows: vec![Block {
                 path: String::new(),

@@ -1,14 +1,25 @@
-//! Point sources that inject at every step.
+//! Point sources that inject at every step, and receivers.
 //!
 //! On one node each, a Ricker wavelet that begins again whenever it is over: a run of any length is
 //! fed at each of its steps.
 
 use ndarray::Array2;
-use temblor_backend::SourceTable;
+use temblor_backend::{ReceiverTable, SourceTable};
 use temblor_physics::{PointWeights, WaveProblem, Wavelet};
 
 /// What a source changes p by in a step at most, where the field is of order one.
 const STRENGTH: f64 = 0.1;
+
+/// `count` receivers on nodes, spread evenly over a level in the middle of the grid.
+#[must_use]
+pub fn receivers(problem: &WaveProblem, count: usize) -> ReceiverTable {
+    let [nx, ny, nz] = problem.grid.shape;
+    // As many along y as along x, or all along x in 2-D.
+    let side = if ny > 1 { count.isqrt().max(1) } else { 1 };
+    let along = count.div_ceil(side).max(1);
+    let node = |n: usize| [n / side * nx / along, n % side * ny / side, nz / 2];
+    ReceiverTable { points: (0..count).map(|n| PointWeights::on_node(node(n))).collect() }
+}
 
 /// `count` sources for steps `0..steps`, for waves of `peak_hz`, Hz, and speeds up to `vmax`, m/s.
 ///

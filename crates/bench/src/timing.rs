@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use temblor_backend::{Backend, Error, Health, KernelTime, Propagator};
 
 use crate::fill::Filler;
-use crate::matrix::{Planned, Posed};
+use crate::matrix::{Planned, Posed, RECORDED};
 use crate::results::{Kinds, Outcome, Start, median};
 use crate::{histogram, source};
 
@@ -110,6 +110,9 @@ impl<'a> Running<'a> {
         };
         filler.wave_speed(row.plan.as_mut())?;
         filler.pressure(row.plan.as_mut())?;
+        if planned.case.receivers > 0 {
+            row.plan.set_receivers(&source::receivers(&posed.problem, planned.case.receivers))?;
+        }
         row.feed(4096)?;
         row.spent = began.elapsed();
         row.calibrate(stop)?;
@@ -127,10 +130,25 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
+    /// Takes what receivers recorded, so that the plan has room for more.
+    fn drain(&mut self) -> Result<(), Error> {
+        if self.planned.case.receivers > 0 {
+            self.plan.traces()?;
+        }
+        Ok(())
+    }
+
     /// Steps, waited for, s.
     fn batch(&mut self, steps: u32) -> Result<f64, Halt> {
         let start = Instant::now();
-        self.plan.advance(steps)?;
+        let mut left = steps;
+        while self.planned.case.receivers > 0 && left > RECORDED {
+            self.plan.advance(RECORDED)?;
+            self.plan.traces()?;
+            left -= RECORDED;
+        }
+        self.plan.advance(left)?;
+        self.drain()?;
         self.plan.synchronize()?;
         let took = start.elapsed();
         self.spent += took;
@@ -279,7 +297,11 @@ impl<'a> Running<'a> {
     pub(crate) fn by_kernel(&mut self) -> Result<Vec<KernelTime>, Halt> {
         let (timed, before) = BY_KERNEL;
         match self.plan.advance_by_kernel(before) {
-            Ok(_) => Ok(self.plan.advance_by_kernel(timed)?),
+            Ok(_) => {
+                let times = self.plan.advance_by_kernel(timed)?;
+                self.drain()?;
+                Ok(times)
+            }
             Err(Error::Unsupported { .. }) => Ok(Vec::new()),
             Err(error) => Err(error.into()),
         }

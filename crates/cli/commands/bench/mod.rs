@@ -109,6 +109,9 @@ pub struct BenchArgs {
     /// Point sources that inject at every step [default: 1]
     #[arg(long, value_name = "N")]
     pub sources: Option<usize>,
+    /// Receivers that record at every step, over a level of the grid [default: none]
+    #[arg(long, value_name = "N")]
+    pub receivers: Option<usize>,
 
     /// How rows are timed.
     #[command(flatten)]
@@ -331,6 +334,7 @@ fn asked(args: &BenchArgs) -> Result<Preset, Failure> {
         None => Preset::usual([256; 3]),
     };
     preset.sources = args.sources.unwrap_or(preset.sources);
+    preset.receivers = args.receivers.unwrap_or(preset.receivers);
     let known: Vec<String> = preset.rows.iter().map(|block| block.path.clone()).collect();
     if let Some(name) = args.rows.iter().find(|name| !known.contains(name)) {
         let there = known.join(", ");

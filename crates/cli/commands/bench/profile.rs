@@ -36,6 +36,7 @@ fn arguments(case: &Case, steps: u32) -> Vec<String> {
         ("--arithmetic", arithmetic_name(case.arithmetic)),
         ("--start", case.start.to_string()),
         ("--sources", case.sources.to_string()),
+        ("--receivers", case.receivers.to_string()),
         ("--threads", rayon::current_num_threads().to_string()),
     ]
     .into_iter()
