@@ -27,6 +27,7 @@ pub mod ranges;
 pub mod sample;
 pub mod scheme;
 pub mod shipped;
+mod slab;
 pub mod stability;
 pub mod text;
 
@@ -37,3 +38,4 @@ pub use kernel::{Kernel, Output, Shape};
 pub use lower::{Plan, Request, lower};
 pub use physics::{Physics, Term};
 pub use scheme::Scheme;
+pub use slab::Slab;
