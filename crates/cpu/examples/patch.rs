@@ -1,10 +1,12 @@
 //! Times the schedules of a patch kernel against each other, in turns, in one run:
 //! `patch PHYSICS SCHEME DIMENSIONS CELLS PATCHES...` prints ns per voxel and the ratio to the plain
-//! loops. `PHYSICS` is a shipped name or a C file, `SCHEME` a shipped name.
+//! loops. `PHYSICS` is a shipped name or a C file, `SCHEME` a shipped name. `ONLY` names the schedules,
+//! `SECONDS` says for how long a row is measured (1), at least three turns.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use rayon::prelude::*;
 use temblor_backend::{Backend, Cell, PatchKernel, PatchOptions};
 use temblor_cpu::CpuBackend;
 use temblor_patch::{Kernel, Physics, Plan, Request, Scheme, lower};
@@ -76,21 +78,26 @@ fn time(
     };
     let chunk: Vec<f64> =
         (0..shape.input_len()).map(|place| rest(place % width) + noise(place)).collect();
-    let inputs: Vec<Vec<f64>> = vec![chunk; patches];
+    // By all threads, as whoever computes them would leave them; large ones take minutes otherwise.
+    let inputs: Vec<Vec<f64>> = (0..patches).into_par_iter().map(|_| chunk.clone()).collect();
     let inputs: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
     let cell = Cell { centre: [0.0; 3], size: [1.0; 3], time: 0.0, time_step: 1e-3 };
     let cells = vec![cell; patches];
+    let zeros = |_| (0..patches).map(|_| vec![0.0; shape.output_len()]).collect();
+    let mut outputs: Vec<Vec<Vec<f64>>> = made.iter().map(zeros).collect();
+    let seconds: f64 = std::env::var("SECONDS").map_or(Ok(1.0), |text| text.parse())?;
     let mut best = vec![f64::INFINITY; made.len()];
     let mut results = Vec::new();
     let begin = Instant::now();
     let mut rounds = 0;
-    while rounds < 3 || begin.elapsed().as_secs_f64() < 1.0 {
+    while rounds < 3 || begin.elapsed().as_secs_f64() < seconds {
         for (place, (_, _, kernel)) in made.iter_mut().enumerate() {
-            let mut outputs = vec![vec![0.0; shape.output_len()]; patches];
-            let mut slices: Vec<&mut [f64]> = outputs.iter_mut().map(Vec::as_mut_slice).collect();
+            let own = &mut outputs[place];
+            let mut slices: Vec<&mut [f64]> = own.iter_mut().map(Vec::as_mut_slice).collect();
             // Calls one after the other, as marches and engines make them.
             let repeats = (20_000 / (patches * shape.voxels())).max(1);
-            // Once untimed: the pages of new memory come when they are first written.
+            // Once untimed: the pages of new memory come when they are first written, slabs are compiled
+            // when first used.
             kernel.apply(&cells, &inputs, &mut slices, &mut [])?;
             let start = Instant::now();
             for _ in 0..repeats {
@@ -98,7 +105,7 @@ fn time(
             }
             best[place] = best[place].min(start.elapsed().as_secs_f64() / repeats as f64);
             if rounds == 0 {
-                results.push(outputs[0].clone());
+                results.push(outputs[place][0].clone());
             }
         }
         rounds += 1;

@@ -195,6 +195,26 @@ fn results_depend_on_neither_order_nor_number_of_patches_nor_threads() {
 }
 
 #[test]
+fn results_are_the_same_bits_for_every_number_of_threads() {
+    // Patches large enough that several threads share one.
+    for (scheme, patches) in [("rusanov", 1), ("rusanov", 5), ("fd4", 3)] {
+        let fused = kernel("euler", scheme, 3, 16, Plan::Fused);
+        let case = random(&fused, patches);
+        let backend = CpuBackend::new();
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| apply(&backend, &fused, None, &case))
+        };
+        let want = with(1);
+        for threads in [2, 3, 16] {
+            assert_same(&with(threads), &want, &format!("{scheme}, {threads} threads"));
+        }
+        // From a thread that is none of rayon's.
+        assert_same(&apply(&backend, &fused, None, &case), &want, scheme);
+    }
+}
+
+#[test]
 fn without_a_compiler_the_interpreter_runs_and_says_so() {
     // A process's environment is its own: the same test again, with a compiler that does nothing.
     const CHILD: &str = "TEMBLOR_TEST_WITHOUT_COMPILER";

@@ -1,6 +1,6 @@
 //! What a kernel is applied to: patches with their chunks, as arrays by patch.
 
-use temblor_patch::{Cell, Shape};
+use temblor_patch::Cell;
 
 /// Numbers of cells, an array per quantity, as compiled kernels take them.
 #[derive(Debug, Clone, Default)]
@@ -61,14 +61,14 @@ pub(crate) struct Batch<'a, 'i, 'o> {
 }
 
 impl Batch<'_, '_, '_> {
-    /// Patches, after checking that all lengths fit a kernel's shape.
+    /// Patches, after checking that all lengths fit a kernel's input and output.
     ///
     /// # Panics
     /// Where they do not.
-    pub(crate) fn check(&self, shape: &Shape) -> usize {
+    pub(crate) fn check(&self, [input_len, output_len]: [usize; 2]) -> usize {
         let patches = self.inputs.len();
-        assert!(self.inputs.iter().all(|input| input.len() == shape.input_len()));
-        assert!(self.outputs.iter().all(|output| output.len() == shape.output_len()));
+        assert!(self.inputs.iter().all(|input| input.len() == input_len));
+        assert!(self.outputs.iter().all(|output| output.len() == output_len));
         let others = [self.centres.len(), self.sizes.len(), self.times.len(), self.steps.len()];
         assert_eq!(others, [patches; 4]);
         assert_eq!(self.outputs.len(), patches);

@@ -1,28 +1,22 @@
 //! How a kernel is carried out: by the interpreter or by code that the host's compiler made, spread
-//! over threads by patches.
+//! over threads by patches, or by slabs of patches where there are few.
 
 use std::sync::{Arc, Mutex};
 
-use rayon::prelude::*;
 use temblor_backend::{Error, Result};
 use temblor_patch::{Cell, Interpreter, Kernel};
 
 use super::batch::{Batch, Cells};
+use super::slabs::{Maker, Slabs};
 use super::sys::{Compiled, Scratch};
-
-/// Operations that a task should have at least, so that handing it out, some microseconds, costs little
-/// beside: 20 microseconds' worth at 20 operations per nanosecond, as Euler's kernels run.
-// 2e6: with 16 threads Euler at p = 3 kept to one below K = 300 and was slower than the plain loops.
-const LEAST_WORK: f64 = 4e5;
-
-/// Most tasks per thread, so that a slow thread holds up little.
-const TASKS: usize = 8;
+use super::tasks;
 
 pub(crate) struct Engine {
     pub(crate) kernel: Arc<Kernel>,
-    /// Tasks' worth of work in a patch.
-    work: f64,
+    /// Of a patch, microseconds.
+    cost: f64,
     way: Way,
+    slabs: Option<Slabs>,
 }
 
 enum Way {
@@ -36,38 +30,24 @@ enum Way {
     },
 }
 
-fn work(kernel: &Kernel) -> f64 {
-    let voxels = u32::try_from(kernel.shape.voxels()).unwrap_or(u32::MAX);
-    (kernel.flops() * f64::from(voxels)).max(1.0) / LEAST_WORK
-}
-
-/// Patches per task, all tasks but the last having as many: as many tasks as have work enough, at most
-/// `TASKS` per thread, so cut that the thread with most patches has as few as can be.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
-fn even(patches: usize, work: f64, threads: usize) -> usize {
-    let worth = u32::try_from(patches).map_or(f64::INFINITY, f64::from) * work;
-    let tasks = worth.clamp(1.0, (threads * TASKS) as f64) as usize;
-    if tasks < threads {
-        return patches.div_ceil(tasks).max(1);
-    }
-    let task = |rounds: usize| patches.div_ceil(rounds * threads).max(1);
-    let busiest = |rounds: &usize| {
-        let task = task(*rounds);
-        (patches.div_ceil(task).div_ceil(threads) * task, usize::MAX - rounds)
-    };
-    (1..=tasks / threads).min_by_key(busiest).map_or(1, task)
-}
-
 impl Engine {
     pub(crate) fn interpreter(kernel: Kernel) -> Self {
         let kernel = Arc::new(kernel);
         let way = Way::Interpreter(Interpreter::new(kernel.clone()));
-        Self { work: work(&kernel), kernel, way }
+        Self { cost: tasks::cost(&kernel), kernel, way, slabs: None }
     }
 
     pub(crate) fn compiled(kernel: Kernel, code: Compiled, whole: bool) -> Self {
         let way = Way::Compiled { code, whole, idle: Mutex::default() };
-        Self { work: work(&kernel), kernel: Arc::new(kernel), way }
+        Self { cost: tasks::cost(&kernel), kernel: Arc::new(kernel), way, slabs: None }
+    }
+
+    /// Cuts patches into slabs where there are fewer patches than threads.
+    pub(crate) fn with_slabs(mut self, maker: Maker) -> Self {
+        if !self.whole() {
+            self.slabs = Slabs::new(&self.kernel, maker);
+        }
+        self
     }
 
     /// Whether the schedule means loops over all patches.
@@ -83,7 +63,7 @@ impl Engine {
         }
         match &self.way {
             Way::Compiled { whole: true, .. } => patches.div_ceil(threads).max(1),
-            _ => even(patches, self.work, threads),
+            _ => tasks::even(patches, self.cost, threads),
         }
     }
 
@@ -96,18 +76,19 @@ impl Engine {
         outputs: &mut [&mut [f64]],
         speeds: &mut [f64],
     ) -> Result<()> {
+        let slabs = self.slabs.as_ref();
+        if let Some(cut) = slabs.and_then(|slabs| slabs.suited(inputs.len())) {
+            return cut.run(parameters, cells, inputs, outputs, speeds);
+        }
         let task = self.task(inputs.len());
         if inputs.len() <= task {
             return self.run_task(parameters, cells, 0, inputs, outputs, speeds);
         }
-        inputs
-            .par_chunks(task)
-            .zip(outputs.par_chunks_mut(task))
-            .zip(speeds.par_chunks_mut(task))
-            .enumerate()
-            .try_for_each(|(place, ((inputs, outputs), speeds))| {
-                self.run_task(parameters, cells, place * task, inputs, outputs, speeds)
-            })
+        let all = inputs.chunks(task).zip(outputs.chunks_mut(task)).zip(speeds.chunks_mut(task));
+        tasks::each(all.enumerate(), |(place, ((inputs, outputs), speeds))| {
+            self.run_task(parameters, cells, place * task, inputs, outputs, speeds)
+        })?;
+        Ok(())
     }
 
     /// Applies the kernel on the calling thread to the patches from `first` on.
@@ -153,30 +134,5 @@ impl Engine {
                 Ok(())
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::even;
-
-    #[test]
-    fn tasks_are_worth_their_handing_out_and_share_patches_evenly() {
-        // Work in tasks per patch, threads.
-        for (work, threads) in [(0.03, 16), (0.26, 16), (5.0, 16), (0.03, 2), (1e-4, 3)] {
-            for patches in [1, 2, 7, 15, 16, 17, 64, 1000, 1024, 16384] {
-                let task = even(patches, work, threads);
-                let tasks = patches.div_ceil(task);
-                let alone = tasks == 1;
-                assert!(alone || task as f64 * work >= 0.99, "{work}, {threads}: {patches}");
-                // All but the last as large, so none waits for more than one task.
-                let enough = patches as f64 * work >= threads as f64 && patches >= threads;
-                assert!(!enough || 2 * tasks > threads, "{work}, {threads}: {patches}");
-            }
-        }
-        assert_eq!(even(64, 1.0, 16), 1);
-        assert_eq!(even(40, 1.0, 16), 3);
-        assert_eq!(even(40, 0.4, 16), 3);
-        assert_eq!(even(8, 5.0, 16), 1);
     }
 }

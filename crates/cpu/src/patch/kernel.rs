@@ -12,9 +12,7 @@ use temblor_patch::{Kernel, Output};
 use super::batch::Cells;
 use super::engine::Engine;
 use super::set::{CpuSet, Engines};
-
-/// Makes what runs a kernel.
-pub(crate) type Maker = Box<dyn Fn(Kernel) -> Result<Engine> + Send>;
+use super::slabs::Maker;
 
 pub(crate) struct CpuKernel {
     engine: Arc<Engine>,

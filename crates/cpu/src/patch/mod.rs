@@ -13,7 +13,11 @@ mod kernel;
 mod memory;
 mod room;
 mod set;
+mod slabs;
 mod sys;
+mod tasks;
+
+use std::sync::Arc;
 
 use temblor_backend::{Error, PatchKernel, PatchOptions, PatchReport, Result};
 use temblor_patch::Kernel;
@@ -22,6 +26,7 @@ use temblor_patch::emit::c::{self, Style};
 use self::compiler::Compiler;
 use self::engine::Engine;
 use self::kernel::CpuKernel;
+use self::slabs::Maker;
 use self::sys::Compiled;
 
 /// Schedule of the interpreter.
@@ -80,9 +85,10 @@ pub(crate) fn compiled(
     let (backend, style, contract) = (backend.to_owned(), *style, options.contract);
     let engine = code(&backend, &compiler, kernel.clone(), style, contract)?;
     // What goes with a kernel is printed in tiles, whatever the kernel's own schedule.
-    let maker = Box::new(move |kernel| code(&backend, &compiler, kernel, Style::Fused, contract));
+    let maker: Maker =
+        Arc::new(move |kernel| code(&backend, &compiler, kernel, Style::Fused, contract));
     let report = PatchReport { schedule, made_by, ..report(kernel) };
-    Ok(Box::new(CpuKernel::new(engine, maker, report)))
+    Ok(Box::new(CpuKernel::new(engine.with_slabs(maker.clone()), maker, report)))
 }
 
 /// Prints, compiles and loads a kernel.
@@ -103,7 +109,7 @@ fn code(
     let library = compiler
         .library(&kernel.name, &text, &c::flags(style, contract))
         .map_err(|error| driver("compiling the kernel", error.into()))?;
-    let code = Compiled::load(&library, &kernel.name, kernel.shape, kernel.parameters.len())
+    let code = Compiled::load(&library, &kernel)
         .map_err(|error| driver("loading the kernel", error.into()))?;
     Ok(Engine::compiled(kernel, code, style != Style::Fused))
 }
@@ -115,7 +121,7 @@ fn interpreted(kernel: &Kernel, note: Option<String>) -> CpuKernel {
         note,
         ..report(kernel)
     };
-    let maker = Box::new(|kernel| Ok(Engine::interpreter(kernel)));
+    let maker: Maker = Arc::new(|kernel| Ok(Engine::interpreter(kernel)));
     CpuKernel::new(Engine::interpreter(kernel.clone()), maker, report)
 }
 

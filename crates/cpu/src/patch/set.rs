@@ -12,6 +12,7 @@ use super::geometry::Geometry;
 use super::kernel::invalid;
 use super::memory;
 use super::room::{Room, Rooms};
+use super::tasks;
 use crate::memory::available_memory;
 
 /// Kernels that a set runs.
@@ -111,11 +112,14 @@ impl CpuSet {
                 Ok(speed)
             })
         };
-        to.par_chunks_mut(task * length)
-            .enumerate()
-            .map(|(number, to)| step(number * task, to))
-            .try_reduce(|| f64::NEG_INFINITY, |a, b| Ok(a.max(b)))
+        let all = to.chunks_mut(task * length).enumerate();
+        tasks::each(all, |(number, to)| step(number * task, to)).map(largest)
     }
+}
+
+/// The largest of some eigenvalues.
+fn largest(speeds: Vec<f64>) -> f64 {
+    speeds.into_iter().fold(f64::NEG_INFINITY, f64::max)
 }
 
 fn place(what: &str, place: usize, count: usize) -> Result<usize> {
@@ -267,7 +271,7 @@ impl PatchSet for CpuSet {
         let length = self.shape.input_len();
         let task = engine.task(self.cells.len());
         let group = Room::patches(engine, task);
-        let largest = |first: usize, patches: &[f64]| {
+        let find = |first: usize, patches: &[f64]| {
             self.rooms.with(|room| {
                 let mut speed = f64::NEG_INFINITY;
                 for (number, from) in patches.chunks(group * length).enumerate() {
@@ -278,11 +282,8 @@ impl PatchSet for CpuSet {
                 Ok(speed)
             })
         };
-        self.states[state]
-            .par_chunks(task * length)
-            .enumerate()
-            .map(|(number, patches)| largest(number * task, patches))
-            .try_reduce(|| f64::NEG_INFINITY, |a, b| Ok(a.max(b)))
+        let all = self.states[state].chunks(task * length).enumerate();
+        tasks::each(all, |(number, patches)| find(number * task, patches)).map(largest)
     }
 
     fn fault(&mut self, state: usize) -> Result<Option<PatchFault>> {

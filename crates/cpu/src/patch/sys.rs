@@ -9,7 +9,9 @@ use std::ffi::{c_int, c_long};
 use std::path::Path;
 
 use libloading::{Library, Symbol};
-use temblor_patch::Shape;
+use temblor_patch::Kernel;
+use temblor_patch::graph::BlockId;
+use temblor_patch::kernel::{INPUT, OUTPUT};
 
 use super::batch::Batch;
 
@@ -67,7 +69,8 @@ pub(crate) struct Compiled {
     scratch: ScratchLen,
     prepare: Prepare,
     run: Run,
-    shape: Shape,
+    /// Values of an input and of an output.
+    lengths: [usize; 2],
     /// Parameters that the kernel reads.
     parameters: usize,
     // Last, so that it outlives the functions above.
@@ -75,13 +78,9 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// Loads the kernel `name` of a library.
-    pub(crate) fn load(
-        path: &Path,
-        name: &str,
-        shape: Shape,
-        parameters: usize,
-    ) -> Result<Self, libloading::Error> {
+    /// Loads a kernel's library.
+    pub(crate) fn load(path: &Path, kernel: &Kernel) -> Result<Self, libloading::Error> {
+        let name = &kernel.name;
         // SAFETY: the library was compiled from a text of `emit::c`, which runs nothing when loaded.
         let library = unsafe { Library::new(path) }?;
         let symbol = |suffix: &str| format!("{name}{suffix}");
@@ -94,7 +93,13 @@ impl Compiled {
         // SAFETY: as above.
         let run: Symbol<Run> = unsafe { library.get(symbol("_run")) }?;
         let run = *run;
-        Ok(Self { scratch, prepare, run, shape, parameters, _library: library })
+        let length = |block: BlockId| {
+            let block = &kernel.blocks[usize::from(block.0)];
+            block.voxels() * usize::from(block.width)
+        };
+        let lengths = [INPUT, OUTPUT].map(length);
+        let parameters = kernel.parameters.len();
+        Ok(Self { scratch, prepare, run, lengths, parameters, _library: library })
     }
 
     /// Doubles of scratch that `patches` in one call need.
@@ -118,7 +123,7 @@ impl Compiled {
     /// # Panics
     /// Where lengths do not fit the kernel: callers have checked them.
     pub(crate) fn run(&self, batch: &mut Batch, parameters: &[f64], scratch: &mut Scratch) {
-        let patches = batch.check(&self.shape);
+        let patches = batch.check(self.lengths);
         assert!(parameters.len() >= self.parameters, "all parameters are given");
         assert!(scratch.len() >= self.scratch_len(patches), "scratch is large enough");
         scratch.inputs.clear();
@@ -130,7 +135,7 @@ impl Compiled {
             speeds => speeds.as_mut_ptr(),
         };
         let count = c_int::try_from(patches).expect("a batch is smaller than 2^31 patches");
-        // SAFETY: every array has the length that the kernel's shape asks for, checked above; inputs
+        // SAFETY: every array has the length that the kernel asks for, checked above; inputs
         // are only read, outputs do not overlap since they are exclusive borrows.
         unsafe {
             (self.run)(

@@ -1,0 +1,103 @@
+//! Patches handed out to threads in tasks.
+//!
+//! A task needs some microseconds to reach a thread, as long as several patches of Euler take, so how
+//! many there are follows from what they cost.
+
+mod sys;
+
+use std::sync::Mutex;
+
+use temblor_backend::Result;
+use temblor_patch::Kernel;
+
+/// Operations per microsecond of one thread, as Euler's kernels run.
+const RATE: f64 = 2e4;
+
+/// Least work of a task that another thread may do, microseconds.
+// Euler with 16 threads, 10, 5, 3.5, 2.5 and 1.5: at p = 3, K = 64 `rusanov` 42, 30, 22, 20, 28 us and
+// `fd4` 31, 22, 21, 30, 29; at p = 6, K = 8 39, 37, 24, 23, 24 and 29, 19, 20, 19, 20.
+const LEAST: f64 = 3.5;
+
+/// Least work of a task where there are more tasks than threads, microseconds.
+// 5: `fd4` at p = 6, K = 64 73 against 46 us, `rusanov` 66 and 70. Tasks that begin with a thread of their
+// own, so that chunks stay in its cache: the same within a few percent.
+const LEAST_OF_MANY: f64 = 20.0;
+
+/// Most tasks per thread, so that a slow thread holds up little.
+const MOST: usize = 8;
+
+/// What a kernel takes for a patch, estimated, microseconds.
+pub(super) fn cost(kernel: &Kernel) -> f64 {
+    let output = &kernel.blocks[usize::from(temblor_patch::kernel::OUTPUT.0)];
+    let voxels = u32::try_from(output.voxels()).unwrap_or(u32::MAX);
+    (kernel.flops() * f64::from(voxels)).max(1.0) / RATE
+}
+
+/// Patches per task, all tasks but the last having as many: as many tasks as have work enough, so cut
+/// that the thread with most patches has as few as can be.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+pub(super) fn even(patches: usize, cost: f64, threads: usize) -> usize {
+    let worth = u32::try_from(patches).map_or(f64::INFINITY, f64::from) * cost;
+    let tasks = |least: f64, most: usize| (worth / least).clamp(1.0, most as f64) as usize;
+    let few = tasks(LEAST, threads);
+    if few < threads {
+        return patches.div_ceil(few).max(1);
+    }
+    let task = |rounds: usize| patches.div_ceil(rounds * threads).max(1);
+    let busiest = |rounds: &usize| {
+        let task = task(*rounds);
+        (patches.div_ceil(task).div_ceil(threads) * task, usize::MAX - rounds)
+    };
+    let rounds = (tasks(LEAST_OF_MANY, threads * MOST) / threads).max(1);
+    (1..=rounds).min_by_key(busiest).map_or(1, task)
+}
+
+/// Into how many of `choices` a patch is best cut, so that more threads have work where patches are
+/// few. Of equal choices the finest: threads come one after the other.
+// Euler at p = 16 with 16 threads, 1, 2 and 4 parts: K = 8 250, 134, 128 us and `fd4` 183, 130, 110;
+// K = 16 250, 250, 229 and 197, 189, 174.
+pub(super) fn parts(patches: usize, threads: usize, choices: impl Iterator<Item = usize>) -> usize {
+    if patches >= 2 * threads || threads == 1 {
+        return 1;
+    }
+    // In twelfths of a patch's time, which all choices divide.
+    let time =
+        |&parts: &usize| ((patches * parts).div_ceil(threads) * 12 / parts, usize::MAX - parts);
+    std::iter::once(1).chain(choices).min_by_key(time).unwrap_or(1)
+}
+
+/// Does `work` for every item on the calling thread and others; the results in the order of the items.
+///
+/// # Errors
+/// The first item's that has one; all are done nevertheless.
+pub(super) fn each<T: Send, R: Send>(
+    items: impl Iterator<Item = T>,
+    work: impl Fn(T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let threads = rayon::current_num_threads();
+    let items: Vec<T> = items.collect();
+    if items.len() <= 1 || threads <= 1 {
+        return items.into_iter().map(work).collect();
+    }
+    enum State<T, R> {
+        Given(T),
+        Begun,
+        Done(Result<R>),
+    }
+    let slots: Vec<Mutex<State<T, R>>> =
+        items.into_iter().map(|item| Mutex::new(State::Given(item))).collect();
+    let lock = |task: usize| slots[task].lock().expect("nothing panics under this lock");
+    sys::spread(slots.len(), threads.min(slots.len()) - 1, &|task| {
+        let State::Given(item) = std::mem::replace(&mut *lock(task), State::Begun) else { return };
+        let done = work(item);
+        *lock(task) = State::Done(done);
+    });
+    let done = |slot: Mutex<State<T, R>>| match slot.into_inner() {
+        Ok(State::Done(done)) => done,
+        _ => unreachable!("every task has ended, and none by a panic"),
+    };
+    slots.into_iter().map(done).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use temblor_backend::Error;
+
+use super::*;
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
+#[test]
+fn tasks_are_worth_their_handing_out_and_share_patches_evenly() {
+    // Microseconds per patch, threads.
+    for (cost, threads) in [(0.6, 16), (5.2, 16), (100.0, 16), (0.6, 2), (2e-3, 3)] {
+        for patches in [1, 2, 7, 15, 16, 17, 64, 1000, 1024, 16384] {
+            let task = even(patches, cost, threads);
+            let tasks = patches.div_ceil(task);
+            let what = format!("{cost} us, {threads} threads, {patches} patches: {task} per task");
+            let least = if tasks > threads { LEAST_OF_MANY } else { LEAST };
+            assert!(tasks == 1 || task == 1 || task as f64 * cost >= 0.99 * least, "{what}");
+            // All but the last as large, so none waits for more than one task.
+            let enough = patches as f64 * cost >= LEAST * threads as f64 && patches >= threads;
+            assert!(!enough || 2 * tasks > threads, "{what}");
+        }
+    }
+    assert_eq!(even(64, 20.0, 16), 1);
+    assert_eq!(even(40, 20.0, 16), 3);
+    assert_eq!(even(8, 100.0, 16), 1);
+    // 10 us in all: two tasks.
+    assert_eq!(even(10, 1.0, 16), 5);
+    // 64 us in all: a task per thread and no more.
+    assert_eq!(even(128, 0.5, 16), 8);
+}
+
+#[test]
+fn patches_are_cut_where_they_are_few() {
+    let cut = |patches| parts(patches, 16, [2, 4].into_iter());
+    // 12 patches on 16 threads: three quarters of a patch each; 17: one and a quarter instead of two.
+    assert_eq!([1, 4, 8, 12, 16, 17, 31].map(cut), [4; 7]);
+    assert_eq!([32, 33, 64].map(cut), [1; 3]);
+    // Two threads: of 3 patches in halves each has three.
+    assert_eq!([1, 2, 3, 4].map(|patches| parts(patches, 2, [2, 3].into_iter())), [2, 3, 2, 1]);
+    assert_eq!(parts(1, 1, [2, 4].into_iter()), 1);
+    assert_eq!(parts(1, 16, std::iter::empty()), 1);
+}
+
+#[test]
+fn every_item_is_worked_on_once_and_results_keep_their_order() {
+    for threads in [1, 2, 5] {
+        for items in [0, 1, 2, 7, 100] {
+            let counts: Vec<AtomicUsize> = (0..items).map(|_| AtomicUsize::new(0)).collect();
+            let work = |item: usize| {
+                counts[item].fetch_add(1, SeqCst);
+                Ok(item * item)
+            };
+            // From a thread of the pool, and from one outside (of the global pool).
+            let from_inside = pool(threads).install(|| each(0..items, work)).unwrap();
+            let from_outside = each(0..items, work).unwrap();
+            let squares: Vec<usize> = (0..items).map(|item| item * item).collect();
+            assert_eq!(from_inside, squares);
+            assert_eq!(from_outside, squares);
+            assert!(counts.iter().all(|count| count.load(SeqCst) == 2));
+        }
+    }
+}
+
+#[test]
+fn several_threads_work_at_once() {
+    // Each waits for the other, so that one thread alone would never end.
+    let met = std::sync::Barrier::new(2);
+    pool(2).install(|| {
+        each(0..2, |_| {
+            met.wait();
+            Ok(())
+        })
+        .unwrap();
+    });
+}
+
+#[test]
+fn a_call_ends_although_no_thread_comes_to_help() {
+    let pool = pool(2);
+    let (begin, end) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            // On one of two threads, while the other is held up here.
+            begin.wait();
+            assert_eq!(each(0..50, Ok).unwrap().len(), 50);
+            end.wait();
+        });
+        scope.spawn(|_| {
+            begin.wait();
+            end.wait();
+        });
+    });
+}
+
+#[test]
+fn the_caller_sleeps_until_the_last_task_has_ended() {
+    let ended = AtomicUsize::new(0);
+    pool(3).install(|| {
+        each(0..3, |item| {
+            std::thread::sleep(Duration::from_millis(20 * item));
+            ended.fetch_add(1, SeqCst);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(ended.load(SeqCst), 3);
+    });
+}
+
+#[test]
+fn the_first_items_error_reaches_the_caller() {
+    let fail = |item: usize| match item {
+        3 | 7 => Err(Error::Invalid { what: format!("item {item}"), remedy: "none".into() }),
+        _ => Ok(()),
+    };
+    for threads in [1, 4] {
+        let error = pool(threads).install(|| each(0..9, fail)).unwrap_err();
+        assert!(error.to_string().contains("item 3"), "{error}");
+    }
+}
+
+#[test]
+fn a_panic_reaches_the_caller_after_all_tasks_have_ended() {
+    let ended = AtomicUsize::new(0);
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        pool(3).install(|| {
+            each(0..6, |item| {
+                assert_ne!(item, 2, "of item two");
+                ended.fetch_add(1, SeqCst);
+                Ok(())
+            })
+        })
+    }));
+    let message = caught.unwrap_err();
+    let message = message.downcast_ref::<String>().unwrap();
+    assert!(message.contains("of item two"), "{message}");
+    assert_eq!(ended.load(SeqCst), 5);
+}
