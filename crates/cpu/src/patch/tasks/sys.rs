@@ -4,8 +4,8 @@
 //! closure it was given, also for those that find nothing left to do when a sleeping thread has woken
 //! at last; that wait is as long as a short call. Here a helper that comes late sees so by a count that
 //! it shares with the call, looks no further, and nobody has waited for it.
-// 16 threads, calls of 16 tasks of 5 us back to back from a thread outside: 13 us so, 17 to 20 by a
-// scope, 22 by a parallel iterator; of 4 tasks 11, 18 and 26. A caller that is one of rayon's threads
+// 16 threads, calls of 4 tasks of 5 us back to back from a thread outside: 11 us so, 19 to 21 by a
+// scope, 27 by a parallel iterator; of 16 tasks 13, 13 to 20, 22. A caller that is one of rayon's threads
 // gains nothing more: 13 and 12.
 
 #![allow(unsafe_code, reason = "helpers that outlive a call share its closure")]
