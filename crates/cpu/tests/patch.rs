@@ -215,6 +215,34 @@ fn results_are_the_same_bits_for_every_number_of_threads() {
 }
 
 #[test]
+fn steps_of_a_set_are_the_same_bits_for_every_number_of_threads() {
+    let fused = kernel("euler", "rusanov", 3, 16, Plan::Fused);
+    let case = random(&fused, 3);
+    let backend = CpuBackend::new();
+    let with = |threads| -> Results {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let made = backend.patch_kernel(&fused, &PatchOptions::new(false)).unwrap();
+            let mut set = made.patches(&case.cells, 2, 0).unwrap();
+            for (patch, chunk) in case.inputs.iter().enumerate() {
+                set.upload(0, patch, chunk).unwrap();
+            }
+            set.set_time(0.0, 1e-3).unwrap();
+            set.evaluate(0, 1).unwrap();
+            let mut chunks = vec![vec![0.0; fused.shape.input_len()]; 3];
+            for (patch, chunk) in chunks.iter_mut().enumerate() {
+                set.download(1, patch, chunk).unwrap();
+            }
+            (chunks, vec![set.speed(1).unwrap()])
+        })
+    };
+    let want = with(1);
+    for threads in [2, 16] {
+        assert_same(&with(threads), &want, &format!("{threads} threads"));
+    }
+}
+
+#[test]
 fn without_a_compiler_the_interpreter_runs_and_says_so() {
     // A process's environment is its own: the same test again, with a compiler that does nothing.
     const CHILD: &str = "TEMBLOR_TEST_WITHOUT_COMPILER";

@@ -55,6 +55,11 @@ impl Engine {
         matches!(self.way, Way::Compiled { whole: true, .. })
     }
 
+    /// Whether so many patches are cut into slabs by [`Engine::run`].
+    pub(crate) fn cuts(&self, patches: usize) -> bool {
+        self.slabs.as_ref().is_some_and(|slabs| slabs.suited(patches).is_some())
+    }
+
     /// Patches per task.
     pub(crate) fn task(&self, patches: usize) -> usize {
         let threads = rayon::current_num_threads();

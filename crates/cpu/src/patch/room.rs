@@ -28,8 +28,8 @@ impl Room {
         }
     }
 
-    /// Applies a kernel to patches that lie side by side, the first being number `first`; results by
-    /// patch, and the largest eigenvalue.
+    /// Applies a kernel to patches that lie side by side, the first being number `first`, on the calling
+    /// thread; results by patch, and the largest eigenvalue.
     pub(crate) fn run(
         &mut self,
         engine: &Engine,
@@ -37,6 +37,31 @@ impl Room {
         cells: &Cells,
         first: usize,
         from: &[f64],
+    ) -> Result<(&[f64], f64)> {
+        self.filled(engine, from, |inputs, outputs, speeds| {
+            engine.run_task(parameters, cells, first, inputs, outputs, speeds)
+        })
+    }
+
+    /// Applies a kernel to all patches, which lie side by side, on all threads; otherwise as
+    /// [`Room::run`].
+    pub(crate) fn run_all(
+        &mut self,
+        engine: &Engine,
+        parameters: &[f64],
+        cells: &Cells,
+        from: &[f64],
+    ) -> Result<(&[f64], f64)> {
+        self.filled(engine, from, |inputs, outputs, speeds| {
+            engine.run(parameters, cells, inputs, outputs, speeds)
+        })
+    }
+
+    fn filled(
+        &mut self,
+        engine: &Engine,
+        from: &[f64],
+        fill: impl FnOnce(&[&[f64]], &mut [&mut [f64]], &mut [f64]) -> Result<()>,
     ) -> Result<(&[f64], f64)> {
         let output = engine.kernel.shape.output_len();
         let inputs: Vec<&[f64]> = from.chunks(engine.kernel.shape.input_len()).collect();
@@ -46,7 +71,7 @@ impl Room {
         self.speeds.resize(inputs.len(), 0.0);
         let results = &mut self.results[..inputs.len() * output];
         let mut outputs: Vec<&mut [f64]> = results.chunks_mut(output).collect();
-        engine.run_task(parameters, cells, first, &inputs, &mut outputs, &mut self.speeds)?;
+        fill(&inputs, &mut outputs, &mut self.speeds)?;
         let largest = self.speeds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Ok((&self.results[..inputs.len() * output], largest))
     }

@@ -93,6 +93,18 @@ impl CpuSet {
         unknowns: usize,
     ) -> Result<f64> {
         let (length, output) = (self.shape.input_len(), engine.kernel.shape.output_len());
+        if engine.cuts(self.cells.len()) {
+            return self.rooms.with(|room| {
+                let all = from.unwrap_or(to);
+                let (results, speed) = room.run_all(engine, &self.parameters, &self.cells, all)?;
+                let pairs = to.chunks_mut(length).zip(results.chunks(output));
+                tasks::each(pairs, |(to, result)| {
+                    self.geometry.put(result, to, unknowns);
+                    Ok(())
+                })?;
+                Ok(speed)
+            });
+        }
         let task = engine.task(self.cells.len());
         let group = Room::patches(engine, task);
         let step = |first: usize, to: &mut [f64]| {
