@@ -266,6 +266,20 @@ fn without_a_compiler_the_interpreter_runs_and_says_so() {
 }
 
 #[test]
+fn pinned_memory_is_the_callers_own() {
+    let kernel = kernel("advection", "rusanov", 2, 3, Plan::Fused);
+    let made = ReferenceBackend::new().patch_kernel(&kernel, &PatchOptions::new(false)).unwrap();
+    let mut memory = vec![1.0; 9];
+    let start = memory.as_ptr();
+    {
+        let mut pinned = made.pin(&mut memory).unwrap();
+        assert_eq!((pinned.values().as_ptr(), pinned.values().len()), (start, 9));
+        pinned.values_mut()[3] = 2.0;
+    }
+    assert_eq!(memory.iter().sum::<f64>().to_bits(), 10.0f64.to_bits());
+}
+
+#[test]
 fn schedules_of_axis_matrices_give_the_interpreters_bits() {
     hold("advection", "dg", 2, 4, &["F"]);
 }
