@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 use temblor_backend::{Error, Result};
 
-use crate::sys::failed;
+use crate::sys::{CopyBatch, failed};
 
 /// Device memory holding f32 or 4-byte integers; zero at birth.
 #[derive(Debug)]
@@ -383,13 +383,13 @@ fn same_address(start: *mut std::ffi::c_void) -> bool {
     done.result().is_ok() && there == start as u64
 }
 
-/// Queues a copy of so many bytes between each pair of addresses, to the device or back, by one call;
-/// drivers may lack it.
+/// Queues a copy of so many bytes between each pair of addresses, to the device or back, by one call.
 ///
 /// # Safety
 /// One side of each pair lies on the device, the other in page-locked memory; both hold so many bytes that
 /// nobody else uses until the stream gets there.
 pub(crate) unsafe fn copy_each(
+    call: CopyBatch,
     stream: &CudaStream,
     [from, to]: [&mut [u64]; 2],
     bytes: usize,
@@ -413,7 +413,7 @@ pub(crate) unsafe fn copy_each(
     let mut from_first = 0;
     // SAFETY: three arrays of one length; the attributes are those of all copies from the first on.
     unsafe {
-        sys::cuMemcpyBatchAsync_v2(
+        call(
             to.as_mut_ptr(),
             from.as_mut_ptr(),
             sizes.as_mut_ptr(),

@@ -84,17 +84,41 @@ fn unusable(call: &str, what: String) -> Error {
     Error::Driver { backend: ID.into(), call: call.into(), source: what.into() }
 }
 
-/// Whether the driver has a call that not all of them have.
-pub(crate) fn has(symbol: &str) -> bool {
+/// Many copies by one call, as CUDA 13.0 has it: targets, sources, sizes, copies, attributes, the first copy
+/// that each of these belongs to, attributes in all, stream.
+pub(crate) type CopyBatch = unsafe extern "C" fn(
+    *mut u64,
+    *mut u64,
+    *mut usize,
+    usize,
+    *mut sys::CUmemcpyAttributes,
+    *mut usize,
+    usize,
+    sys::CUstream,
+) -> sys::CUresult;
+
+/// The driver's call for many copies, if it has one. It is asked for by name and version: libraries need not
+/// export it.
+pub(crate) fn copy_batch() -> Option<CopyBatch> {
     // SAFETY: loading the driver runs its initialisers, which is what any CUDA program does.
     if !unsafe { sys::is_culib_present() } {
-        return false;
+        return None;
     }
     // SAFETY: present, as tested above.
     let library = unsafe { sys::culib() };
     // SAFETY: only the address is looked up; nothing is called through it.
-    let found = unsafe { library.get::<*const ()>(symbol.as_bytes()) };
-    found.is_ok()
+    let asks = unsafe { library.get::<*const ()>(b"cuGetProcAddress_v2") };
+    asks.ok()?;
+    let mut found = std::ptr::null_mut();
+    let name = c"cuMemcpyBatchAsync".as_ptr();
+    let nowhere = std::ptr::null_mut();
+    // SAFETY: the call is there, as tested above; it writes one pointer.
+    let done = unsafe { sys::cuGetProcAddress_v2(name, &raw mut found, 13_000, 0, nowhere) };
+    if done.result().is_err() || found.is_null() {
+        return None;
+    }
+    // SAFETY: the driver says that this is the call in the version of CUDA 13.0, whose type this is.
+    Some(unsafe { std::mem::transmute::<*mut std::ffi::c_void, CopyBatch>(found) })
 }
 
 /// Makes sure that the driver can be called.

@@ -107,6 +107,8 @@ fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
         ("euler", "rusanov", 2, 3, 5000),
         ("euler", "fd4", 3, 5, 300),
         ("acoustics", "godunov", 2, 3, 1000),
+        // So large that chunks anywhere have copies of their own.
+        ("euler", "rusanov", 3, 16, 120),
     ];
     let mut odd = false;
     for (physics, scheme, d, p, count) in list {

@@ -10,8 +10,10 @@ use super::host::Ranges;
 use super::line::{Stretch, rows, stretch};
 use crate::memory::HostRows;
 
-/// Bytes that a copy of rows moves at least, on average: the copy engine takes a pause between copies.
-const COPY: usize = 256 << 10;
+/// Bytes that a copy of rows moves at least, on average, where one does not do: the copy engine takes a pause
+/// between copies.
+// 256 KiB: any two large chunks were such a copy, and Euler p = 16 crossed at 64 % of the pinned copies.
+const COPY: usize = 2 << 20;
 
 /// Bytes of a row at least.
 const ROW: usize = 1 << 10;
@@ -69,11 +71,11 @@ pub(super) fn inputs(
     });
     match whole {
         Some(whole) if whole.dense && (whole.even || !copies.aligned) => Crossing::Stretch(whole),
-        // Rows are laid out on the card as the kernel wants them.
+        // Rows and copies of their own are laid out on the card as the kernel wants them.
         _ => few_rows(places, len, host)
             .filter(|_| 8 * len >= ROW)
             .map(Crossing::Rows)
-            .or(whole.map(Crossing::Stretch))
+            .or(whole.filter(|_| scattered(len, copies) == Crossing::Kernel).map(Crossing::Stretch))
             .unwrap_or_else(|| scattered(len, copies)),
     }
 }
@@ -151,10 +153,23 @@ mod tests {
         assert_eq!(ways(&places, 200, ALL), [Crossing::Kernel, Crossing::Kernel]);
         assert_eq!(ways(&places, 13_000, ALL), [Crossing::Each, Crossing::Each]);
         assert_eq!(ways(&places, 13_000, FEW), [Crossing::Kernel, Crossing::Kernel]);
-        // 312 KiB each: at most six copies of rows, and three do.
-        for way in ways(&places, 40_000, ALL) {
-            assert_eq!(rows_of(&way).len(), 3);
+        assert_eq!(
+            ways(&places, 40_000, ALL),
+            [Crossing::Each, Crossing::Each],
+            "no pairs as rows"
+        );
+    }
+
+    #[test]
+    fn chunks_of_few_pools_are_rows_of_few_copies() {
+        // 4.9 MiB: at most two copies.
+        let pools =
+            |count: usize| (0..16).map(move |n| (n % (16 / count) + n * count / 16 * 20) * 50_000);
+        for way in ways(&pools(2).collect::<Vec<_>>(), 40_000, ALL) {
+            assert_eq!(rows_of(&way), [(50_000, 8), (50_000, 8)]);
         }
+        let many = pools(4).collect::<Vec<_>>();
+        assert_eq!(ways(&many, 40_000, ALL), [Crossing::Each, Crossing::Each]);
     }
 
     #[test]

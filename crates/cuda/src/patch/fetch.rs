@@ -19,7 +19,7 @@ use super::line::Line;
 use super::list::{Call, Ends, LINE, List, Planned};
 use super::program::{Loaded, Places, Way};
 use crate::memory::{Buffer, Pinned, copy_each, free_bytes, record_event};
-use crate::sys::{failed, has};
+use crate::sys::{CopyBatch, copy_batch, failed};
 
 /// Pieces under way.
 const SLOTS: usize = 6;
@@ -57,6 +57,7 @@ pub(super) struct Fetch {
     pitch: [usize; 2],
     lens: [usize; 2],
     copies: Copies,
+    each: Option<CopyBatch>,
     host: Ranges,
     line: Line,
     /// Most chunks of a piece.
@@ -105,10 +106,12 @@ impl Fetch {
         let device_keys = Buffer::zeros(&compute, 0)?;
         compute.synchronize().map_err(failed("cuStreamSynchronize"))?;
         let (lists, fetches, stores) = (stream()?, [stream()?, stream()?], [stream()?, stream()?]);
+        let each = copy_batch();
         Ok(Self {
             pitch,
             lens,
-            copies: Copies { each: has("cuMemcpyBatchAsync_v2"), aligned },
+            copies: Copies { each: each.is_some(), aligned },
+            each,
             host: host.clone(),
             line: Line::default(),
             piece,
@@ -252,8 +255,9 @@ impl Fetch {
                 let mut from = addresses(self.list.inputs(chunks.start, count));
                 let place = |q: usize| slot.inputs.address() + 8 * (q * pitch) as u64;
                 let mut to: Vec<u64> = (0..count).map(place).collect();
+                let call = self.each.expect("else there is no such crossing");
                 // SAFETY: chunks that are borrowed until `wait`, and their places in the slot.
-                unsafe { copy_each(fetch, [&mut from, &mut to], 8 * len, true) }?;
+                unsafe { copy_each(call, fetch, [&mut from, &mut to], 8 * len, true) }?;
             }
             Crossing::Kernel => {
                 // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
@@ -265,7 +269,7 @@ impl Fetch {
             Crossing::Stretch(whole) if !self.copies.aligned || whole.even => planned.inputs(),
             Crossing::Stretch(_) => {
                 // SAFETY: the list holds the places of chunks in the stretch on the card.
-                unsafe { program.move_chunks(&self.compute, Way::There, tables, count, len) }?;
+                unsafe { program.move_chunks(&self.compute, Way::Within, tables, count, len) }?;
                 slot.spaced.address()
             }
             _ => slot.spaced.address(),
@@ -298,8 +302,9 @@ impl Fetch {
             Crossing::Each => {
                 let (to, from) = self.list.outputs(chunks.start, count);
                 let (mut to, mut from) = (addresses(to), addresses(from));
+                let call = self.each.expect("else there is no such crossing");
                 // SAFETY: chunks that are borrowed until `wait`, and their places in the slot.
-                unsafe { copy_each(store, [&mut from, &mut to], 8 * len_out, false) }?;
+                unsafe { copy_each(call, store, [&mut from, &mut to], 8 * len_out, false) }?;
             }
             _ => {
                 let tables = (planned.outputs(), planned.results());

@@ -7,8 +7,10 @@ use crate::memory::HostRows;
 /// Bytes of a value.
 const BYTES: usize = size_of::<f64>();
 
-/// Values that a copy may take in vain, of all that it takes.
-const GAPS: usize = 16;
+/// Values that a copy may take in vain: this part of all that it takes. A kernel reaches chunks at 94 % of
+/// a copy's rate.
+// 16, on an H200 with gaps of 6 % in all: Euler `rusanov` p = 6 74 % of the pinned copies, p = 16 64 %.
+const GAPS: usize = 32;
 
 /// A stretch of memory that holds chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,8 +161,8 @@ mod tests {
         assert_eq!(of(&[10, 110], 100), Some((200, true, true)));
         assert_eq!(of(&[10, 111], 100), Some((201, false, false)));
         assert_eq!(of(&[10, 112], 100), Some((202, false, true)));
-        assert_eq!(of(&[10, 110, 223], 100), Some((313, false, false)));
-        assert_eq!(of(&[10, 120, 231], 100), None, "21 of 321 are too many");
+        assert_eq!(of(&[10, 110, 219], 100), Some((309, false, false)));
+        assert_eq!(of(&[10, 110, 220], 100), None, "10 of 310 are too many");
         assert_eq!(of(&[10, 109], 100), None, "they overlap");
         assert_eq!(of(&[110, 10], 100), None, "not in order");
         assert_eq!(of(&[], 100), None);

@@ -61,6 +61,8 @@ pub(crate) enum Way {
     There,
     /// To the host.
     Back,
+    /// From one place on the device to another.
+    Within,
 }
 
 /// Kernels beside those of a patch kernel.
@@ -256,7 +258,8 @@ impl Loaded {
         let (count, len) = (int(chunks)?, int(len)?);
         let arguments = [address(&host), address(&device), address(&count), address(&len)];
         let blocks = u64::from(service::MOVERS[way as usize]);
-        let (function, shape) = (&self.services[way as usize], (service::THREADS, 0));
+        let function = &self.services[usize::from(way == Way::Back)];
+        let shape = (service::THREADS, 0);
         // SAFETY: signature of both in the service text; the places as promised by the caller.
         unsafe { launch(stream, function, blocks, shape, &arguments) }
     }

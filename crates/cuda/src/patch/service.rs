@@ -12,14 +12,14 @@ pub(crate) const THREADS: u32 = 256;
 /// Most rates of a sum.
 pub(crate) const TERMS: usize = 8;
 
-/// Blocks of the kernels that gather and scatter chunks: few, so that patch kernels run beside them, and
+/// Blocks of the kernels that gather and scatter chunks, and of that which moves them on the card: few, so that patch kernels run beside them, and
 /// with 4 KiB under way in each warp at least what the latency of the bus asks for (55 GB/s for 1.5 us
-/// are 80 KB).
+/// are 80 KB); on the card many, since there is no bus to wait for.
 // Results, of the pinned copies with a plain copy of the inputs at once, by 2, 4, 8, 16, 32 and 128 blocks:
 // Euler p = 16 74, 76, 73, 68, 65, 63 %, p = 6 86, 83, 82, 80, 78, 74 %; p = 3 alone 29 GB/s by 2, 46 by 4.
 // As fast or slower: stores of other caching, 1 KiB under way, bulk copies through shared memory (28 to 50
 // GB/s alone). Inputs alone: 49 GB/s by 8 blocks as by 64, bulk copies 26 to 49.
-pub(crate) const MOVERS: [u32; 2] = [8, 4];
+pub(crate) const MOVERS: [u32; 3] = [8, 4, 64];
 
 /// Names of the kernels that move chunks.
 pub(crate) const MOVES: [&str; 2] = ["gather_chunks", "scatter_chunks"];

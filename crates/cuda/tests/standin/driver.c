@@ -114,11 +114,16 @@ int cuMemcpy2DAsync_v2(const copy_of_rows* c, void* q) {
   printf("copy of %zu rows %s\n", c->height, c->to.type == 1 ? "back" : "there");
   return answer();
 }
-int cuMemcpyBatchAsync_v2(address* to, address* from, size_t* n, size_t count, void* a, size_t* i,
+static int copy_batch(address* to, address* from, size_t* n, size_t count, void* a, size_t* i,
                           size_t kinds, void* q) {
   for (size_t k = 0; k < count && !fault; k++) memcpy((void*)to[k], (void*)from[k], n[k]);
   printf("%zu copies by one call\n", count);
   return answer();
+}
+int cuGetProcAddress_v2(const char* name, void** f, int version, uint64_t flags, int* status) {
+  const int known = !strcmp(name, "cuMemcpyBatchAsync") && version >= 13000;
+  *f = known && !getenv("STANDIN_FEW_CALLS") ? (void*)copy_batch : NULL;
+  return *f ? 0 : 500;
 }
 int cuMemsetD8Async(address d, unsigned char v, size_t n, void* q) {
   if (!fault) memset((void*)d, v, n);
