@@ -13,6 +13,11 @@ use temblor_patch::Kernel;
 /// Operations per microsecond of one thread, as Euler's kernels run.
 const RATE: f64 = 2e4;
 
+/// Least work of a call that other threads take part in, microseconds.
+// Without it Euler at p = 6, K = 2 took 15 us for 11 and `fd4` 14 for 7; at p = 3, K = 16 17 for 14 and 15 for
+// 13. At p = 3, K = 32, 18 and 21 by this estimate, several threads take 20 for 27 and 18 for 26.
+const LEAST_CALL: f64 = 16.0;
+
 /// Least work of a task that another thread may do, microseconds.
 // Euler with 16 threads, 10, 5, 3.5, 2.5 and 1.5: at p = 3, K = 64 `rusanov` 42, 30, 22, 20, 28 us and
 // `fd4` 31, 22, 21, 30, 29; at p = 6, K = 8 39, 37, 24, 23, 24 and 29, 19, 20, 19, 20.
@@ -39,6 +44,9 @@ pub(super) fn cost(kernel: &Kernel) -> f64 {
 pub(super) fn even(patches: usize, cost: f64, threads: usize) -> usize {
     let worth = u32::try_from(patches).map_or(f64::INFINITY, f64::from) * cost;
     let tasks = |least: f64, most: usize| (worth / least).clamp(1.0, most as f64) as usize;
+    if worth < LEAST_CALL {
+        return patches.max(1);
+    }
     let few = tasks(LEAST, threads);
     if few < threads {
         return patches.div_ceil(few).max(1);

@@ -21,15 +21,17 @@ fn tasks_are_worth_their_handing_out_and_share_patches_evenly() {
             let least = if tasks > threads { LEAST_OF_MANY } else { LEAST };
             assert!(tasks == 1 || task == 1 || task as f64 * cost >= 0.99 * least, "{what}");
             // All but the last as large, so none waits for more than one task.
-            let enough = patches as f64 * cost >= LEAST * threads as f64 && patches >= threads;
+            let least = (LEAST * threads as f64).max(LEAST_CALL);
+            let enough = patches as f64 * cost >= least && patches >= threads;
             assert!(!enough || 2 * tasks > threads, "{what}");
         }
     }
     assert_eq!(even(64, 20.0, 16), 1);
     assert_eq!(even(40, 20.0, 16), 3);
     assert_eq!(even(8, 100.0, 16), 1);
-    // 10 us in all: two tasks.
-    assert_eq!(even(10, 1.0, 16), 5);
+    // 12 us in all: one thread; 16: four tasks.
+    assert_eq!(even(12, 1.0, 16), 12);
+    assert_eq!(even(16, 1.0, 16), 4);
     // 64 us in all: a task per thread and no more.
     assert_eq!(even(128, 0.5, 16), 8);
 }
