@@ -1,37 +1,35 @@
-// Isotropic acoustics, two leapfrog steps on chip, radius 4 (order 8), 3 and 2, all streams fed by TMA.
-// p+ = 2p - p- + dt^2 c^2 lap(p), twice; weights from the host; the arithmetic is
-// bit for bit that of acoustic_iso_tma, so a run may be cut at an odd step.
+// Isotropic acoustics, two leapfrog steps on chip, radius 4 to 2 (order 8 to 4), 3 and 2 in space, a crew of
+// warps per step, every stream into and out of shared memory by bulk copies.
+// p+ = 2p - p- + dt^2 c^2 lap(p), twice; weights from the host; the arithmetic is bit for bit that of
+// acoustic_iso_wide, so a run may be cut at an odd step.
 // Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo of the radius, 4 along z; the box's first
-// node lies on 16 B.
+// node lies on 16 B, best 32 B past a multiple of 128, where what a tile reads begins on a line.
 // Reads p^n, p^(n-1); writes p^(n+1), p^(n+2) to other arrays. Where p^(n+1) lies in the grid but
 // outside the box (a layer or a wall) it is read from memory and must be there already.
 // Sources inside the box are added to p^(n+1) here: the second step needs them.
-// Tile 56 x (32 - 2R) (z, y) marched along x; p^(n+1) is computed on 64 x 32 (rims of 4 and R twice over).
-// What follows is of radius 4; smaller radii give out 26 and 28 rows.
-// Rings: 8 planes of p^n 72 x 40, 5 of p^(n+1) 64 x 32, 7 of v, 3 of p^(n-1): 210 KiB shared, one
-// block of 512 threads per SM; 9 planes of both fields in registers.
-// sm_90, CUDA >= 12.0. 10 B and 33 flop per point and step; 14.4 B per step between L2 and SM.
+// Tile 64 x 24 (z, y) marched along x; p^(n+1) is computed on 72 x 32 (rims of 4 and R twice over).
+// What follows is of radius 4. Rings: 4 planes of p^n 80 x 40, 2 of p^(n+1) 80 x 32, 8 of v, 3 of p^(n-1),
+// 7 of 2 p^(n+1) - p^n 64 x 24: 222 KiB shared, one block of 16 warps per SM: nine make the first step,
+// six the second, one asks for planes. Two rows of four nodes per thread; of either field four planes and
+// four sums that wait for more planes are in registers.
+// sm_90, CUDA >= 12.0. 10 B and 41 flop per point and step, 53 instructions; 14.8 B between L2 and SM.
+// On an H200 (docs/cuda-h200.md), Gpts/s at 800^3 and 1024^3: 278 and 295 (acoustic_iso_wide in the same
+// process 238 and 242). What lost: results stored by threads instead of bulk copies 263 and 260, as their
+// stores hold up the pipe that reads shared memory (without any stores 377); tiles of 56 x 26 off the lines
+// 226 and 223, of 48 x 32 259 and 253; three rows per thread in eleven warps 185 and 189, four rows in
+// eight warps 180 and 186, tiles of 64 x 28 with three rows in twelve warps 181 and 185; one crew for both
+// steps, 16 warps and a barrier of the block per plane 207 and 217 (56 x 24); blocks that wait for each
+// other to stay within 8 to 32 planes: no difference beyond the scatter of a warm card.
 // SPDX-License-Identifier: MIT OR Apache-2.0
-#define TEMBLOR_RADIUS 4
-#define TEMBLOR_FUSED2 acoustic_iso_fused2
-#define TEMBLOR_FUSED2_OF fused2_r4
 #include "fused2.cuh"
-#undef TEMBLOR_RADIUS
-#undef TEMBLOR_FUSED2
-#undef TEMBLOR_FUSED2_OF
 
-#define TEMBLOR_RADIUS 3
-#define TEMBLOR_FUSED2 acoustic_iso_fused2_r3
-#define TEMBLOR_FUSED2_OF fused2_r3
-#include "fused2.cuh"
-#undef TEMBLOR_RADIUS
-#undef TEMBLOR_FUSED2
-#undef TEMBLOR_FUSED2_OF
-
-#define TEMBLOR_RADIUS 2
-#define TEMBLOR_FUSED2 acoustic_iso_fused2_r2
-#define TEMBLOR_FUSED2_OF fused2_r2
-#include "fused2.cuh"
-#undef TEMBLOR_RADIUS
-#undef TEMBLOR_FUSED2
-#undef TEMBLOR_FUSED2_OF
+#define TEMBLOR_FUSED2(NAME, R)                                                                  \
+  extern "C" __global__ void __launch_bounds__(temblor::FusedTile<R>::THREADS, 1)                \
+      NAME(const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorTiles tiles,    \
+           const __grid_constant__ TemblorFused f, const __grid_constant__ CUtensorMap p,        \
+           const __grid_constant__ CUtensorMap prev, const __grid_constant__ CUtensorMap v) {    \
+    temblor::two_steps<temblor::FusedTile<R>>(s, tiles, f, &p, &prev, &v);                       \
+  }
+TEMBLOR_FUSED2(acoustic_iso_fused2, 4)
+TEMBLOR_FUSED2(acoustic_iso_fused2_r3, 3)
+TEMBLOR_FUSED2(acoustic_iso_fused2_r2, 2)

@@ -1,209 +1,482 @@
-// Two fused steps for one radius; included once per radius by acoustic_iso_fused2_sm90.cu, which says what it
-// does. (As a template over the radius the kernel of radius 4 came out 8 instructions longer.)
+// Two fused steps by two crews of warps and one that feeds them; acoustic_iso_fused2_sm90.cu says what it
+// is for.
+// The first crew makes p^(n+1) of a plane from p^n, p^(n-1) and v, and leaves it in shared memory; the
+// second makes p^(n+2) from those planes, one to two rounds behind. Crews meet in barriers of shared
+// memory, plane by plane; the block never waits as a whole.
 // SPDX-License-Identifier: MIT OR Apache-2.0
+#pragma once
 #include "four.cuh"
 #include "tiles.cuh"
 #include "tma.cuh"
 
-namespace TEMBLOR_FUSED2_OF {
+namespace temblor {
 
-using namespace temblor;
-
-// Halo along z: nodes come in fours.
-constexpr int H = 4;
-constexpr int THREADS = 512;
-constexpr int TZ = 56;                   // what a tile gives out along z
-constexpr int MZ = TZ + 2 * H, MY = 32;  // where p^(n+1) is computed
-constexpr int PZ = MZ + 2 * H;           // where p^n is read
-constexpr int R = TEMBLOR_RADIUS, RING = 8, PREV_RING = 3;
-constexpr int MIDDLE = MZ * MY, QUEUE = 2 * R + 1;
-static_assert(MZ / 4 * MY == THREADS, "a thread per four nodes of the middle step");
-
-struct Shared {
-  static_assert(R <= H && 2 * R <= RING, "taps beyond the halo or the ring");
-  static constexpr int MIDDLE_RING = R + 1, SPEED_RING = PREV_RING + R;
-  static constexpr int PLANE = PZ * (MY + 2 * R);
-  // Bulk tensor copies write to multiples of 128 B.
-  static constexpr int ROOM = (PLANE + 31) / 32 * 32;
-  float p[RING][ROOM];
-  float middle[MIDDLE_RING][MIDDLE];
-  float v[SPEED_RING][MIDDLE];
-  float prev[PREV_RING][MIDDLE];
-  uint64_t full[RING];
-  uint64_t full_streams[PREV_RING];
+// Where a block is: first node, planes that it gives out.
+struct FusedPlace {
+  int i0, j0, k0, count;
 };
 
-__device__ __forceinline__ float4 pair4(float w, const float4& a, const float4& b, float4 acc) {
-  acc.x = pair(w, a.x, b.x, acc.x);
-  acc.y = pair(w, a.y, b.y, acc.y);
-  acc.z = pair(w, a.z, b.z, acc.z);
-  acc.w = pair(w, a.w, b.w, acc.w);
-  return acc;
-}
-
-// Laplacian of four nodes; `plane` points at them in a plane of pitch P, `queue` holds their
-// planes along x, the first one in place `turn`.
-template <int P>
-__device__ __forceinline__ float4 laplacian(const TemblorStep& s, const float* plane,
-                                            const float4 (&queue)[QUEUE], int turn) {
-  float4 lap = along_z<R>(s, load4(plane - 4), queue[(turn + R) % QUEUE], load4(plane + 4));
-#pragma unroll
-  for (int r = 1; r <= R; ++r)
-    lap = pair4(s.second[1][r], load4(plane - r * P), load4(plane + r * P), lap);
-#pragma unroll
-  for (int r = 1; r <= R; ++r)
-    lap = pair4(s.second[0][r], queue[(turn + R - r) % QUEUE], queue[(turn + R + r) % QUEUE], lap);
-  return lap;
-}
-
-// Stores four nodes, of which the first `count` exist.
-__device__ __forceinline__ void store4(float* to, const float4& value, int count) {
-  if (count >= 4) {
-    __stcs(reinterpret_cast<float4*>(to), value);
-  } else {
-    if (count > 0) to[0] = value.x;
-    if (count > 1) to[1] = value.y;
-    if (count > 2) to[2] = value.z;
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    TEMBLOR_FUSED2(const __grid_constant__ TemblorStep s,
-                   const __grid_constant__ TemblorTiles tiles,
-                   const __grid_constant__ TemblorFused f, const __grid_constant__ CUtensorMap p,
-                   const __grid_constant__ CUtensorMap prev,
-                   const __grid_constant__ CUtensorMap v) {
-  constexpr int TY = MY - 2 * R;
-  constexpr int PLANE = Shared::PLANE, MIDDLE_RING = Shared::MIDDLE_RING,
-                SPEED_RING = Shared::SPEED_RING;
-  extern __shared__ __align__(128) unsigned char raw[];
-  Shared& shared = *reinterpret_cast<Shared*>(raw);
-  const March march = march_of(s, tiles);
-  const int tile = march.tile, i0 = march.i0, i1 = march.i1;
-  const int k0 = s.begin[2] + tile % tiles.tiles_z * TZ;
-  const int j0 = s.begin[1] + tile / tiles.tiles_z * TY;
-  const int thread = int(threadIdx.x);
-  const int count = i1 - i0, last_plane = count + 4 * R, last_middle = count + 2 * R;
-  // Neighbouring tiles read the rims of all streams again.
-  const uint64_t keep = policy_normal();
-
-  // Plane m of p^n, counted from i0 - 2R.
-  auto fetch_plane = [&](int m) {
-    uint64_t* barrier = &shared.full[m % RING];
-    barrier_expect(barrier, PLANE * 4);
-    copy_box(shared.p[m % RING], &p, barrier, f.halo[2] + k0 - 2 * H, f.halo[1] + j0 - 2 * R,
-             f.halo[0] + i0 - 2 * R + m, keep);
+template <int RADIUS>
+struct FusedTile {
+  // Rims along z: of the taps of one step, as nodes come in fours, and of two.
+  static constexpr int R = RADIUS, H = 4;
+  static_assert(R <= H, "taps beyond the halo");
+  // What a tile gives out, where p^(n+1) is computed, where p^n is read. Along z copies begin on 64 B
+  // and are as wide for all arrays: narrower ones fetch the same pieces of 64 B.
+  static constexpr int OZ = 64, OY = 24, MZ = OZ + 2 * H, MY = OY + 2 * R, W = OZ + 4 * H,
+                       PY = OY + 4 * R;
+  // A thread owns two rows of four nodes.
+  static constexpr int ROWS = 2, FIRST_LANES = MZ / 4, SECOND_LANES = OZ / 4;
+  static constexpr int FIRST = FIRST_LANES * MY / ROWS, SECOND = SECOND_LANES * OY / ROWS;
+  static constexpr int FIRST_WARPS = (FIRST + 31) / 32, SECOND_WARPS = SECOND / 32;
+  // Rows of p^(n+2) that a warp makes, and hands out by as many lanes.
+  static constexpr int WARP_ROWS = 32 / SECOND_LANES * ROWS;
+  static_assert(SECOND % 32 == 0 && 32 % SECOND_LANES == 0, "rows shared by warps");
+  static constexpr int THREADS = 32 * (FIRST_WARPS + SECOND_WARPS + 1);
+  // Planes in flight and at hand. Of p^(n+1) two, so that the crews are two planes apart at most; v
+  // stays until the second crew is done with a plane.
+  static constexpr int P_RING = 4, PREV_RING = 3, MIDDLE_RING = 2, SPEED_RING = 8, AHEAD = PREV_RING;
+  // One more than the crews' distance, as p^(n+2) leaves from the place of `base`.
+  static constexpr int BASE_RING = R + MIDDLE_RING + 1;
+  static constexpr int MIDDLE = W * MY, BASE = OZ * OY;
+  // Bulk tensor copies write to multiples of 128 B.
+  static constexpr int PLANE = (W * PY + 31) / 32 * 32;
+  static_assert(MIDDLE % 32 == 0 && BASE % 32 == 0, "planes off 128 B");
+  struct Shared {
+    float p[P_RING][PLANE], middle[MIDDLE_RING][MIDDLE], v[SPEED_RING][MIDDLE],
+        prev[PREV_RING][MIDDLE];
+    // 2 p^(n+1) - p^n, what the second step adds to; then p^(n+2) until it is copied out.
+    float base[BASE_RING][BASE];
+    // Of plane q in slot q % 4: copied; let go by the first crew; p^(n+1) made; let go by the second.
+    uint64_t full[4], free[4], made[4], done[4];
+    // What the first crew has to know of plane q, a word per thing rather than a register: flags, and
+    // offsets of the slots of p^(n-1), v and `base`. Source entries, first and last.
+    int4 planes[4];
+    int2 entries[4];
+    FusedPlace place;
   };
-  // Plane n of p^(n-1) and v, counted from i0 - R.
-  auto fetch_streams = [&](int n) {
-    uint64_t* barrier = &shared.full_streams[n % PREV_RING];
-    barrier_expect(barrier, 2 * MIDDLE * 4);
-    const int z = f.halo[2] + k0 - H, y = f.halo[1] + j0 - R, x = f.halo[0] + i0 - R + n;
-    copy_box(shared.prev[n % PREV_RING], &prev, barrier, z, y, x, keep);
-    copy_box(shared.v[n % SPEED_RING], &v, barrier, z, y, x, keep);
-  };
-  if (thread == 0) {
-    for (int n = 0; n < RING; ++n) barrier_init(&shared.full[n], 1);
-    for (int n = 0; n < PREV_RING; ++n) barrier_init(&shared.full_streams[n], 1);
-    barrier_init_fence();
-    for (int m = 0; m < RING; ++m) fetch_plane(m);
-    for (int n = 0; n < PREV_RING; ++n) fetch_streams(n);
-  }
-  __syncthreads();
+};
 
-  const int z = (thread & 15) * 4, y = thread >> 4;
-  const int own = (y + R) * PZ + z + H, own_middle = y * MZ + z;
-  const int k = k0 - H + z, j = j0 - R + y;
-  // p^(n+1): computed inside the box, read where it is needed beside it, zero elsewhere.
-  const bool row_inside = j >= s.begin[1] && j < s.end[1];
-  const bool near = j < s.end[1] + R && k < s.end[2] + R;
-  const int inside_z = row_inside && k >= s.begin[2] ? s.end[2] - k : 0;
-  // Nodes that this thread gives out.
-  const bool gives = y >= R && y < R + TY && z >= H && z < H + TZ;
-  const int given = gives && j < s.end[1] ? s.end[2] - k : 0;
+// A warp lets go of what it read and gives what it wrote.
+__device__ __forceinline__ void warp_arrives(uint64_t* barrier) {
+  if (threadIdx.x % 32 == 0) barrier_arrive(barrier);
+}
 
-  // Unrolled nine times so that planes stay in their registers: shifting them took 64 moves.
-  float4 queue[QUEUE], middle[QUEUE];
+// Waits for plane n of a barrier that has one turn per four planes.
+__device__ __forceinline__ void plane_wait(uint64_t (&barriers)[4], int n) {
+  barrier_wait(&barriers[n & 3], n >> 2 & 1);
+}
+
+// Moves an offset to the next slot of a ring.
+template <int RING, int SIZE>
+__device__ __forceinline__ void to_next(int& offset) {
+  offset += SIZE;
+  if (offset == RING * SIZE) offset = 0;
+}
+
+// The offset `back` planes before slot 0.
+template <int RING, int SIZE>
+__device__ constexpr int before_first(int back) {
+  return (RING - back % RING) % RING * SIZE;
+}
+
+// A plane's number modulo 4, known to the compiler.
+template <int N>
+struct Turn {
+  static constexpr int value = N;
+};
+
+// The thread's number, asked for anew: what is rare should not hold a register.
+__device__ __forceinline__ int thread_anew() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
+
+// Flags of a plane of p^(n+1): it is read by the second step; lies in the grid beside the box; is given
+// out by this block; has sources; is the last one.
+constexpr int NEEDED = 1, BESIDE = 2, GIVEN = 4, HAS_SOURCES = 8, LAST = 16;
+// And of a thread of the first crew: its first row is kept for the second step (the second one: twice
+// that); it has nodes that the box does not have.
+constexpr int KEPT = 1, EDGE = 4;
+
+// Two rows of four nodes of a plane of pitch W, and their Laplacian's terms in the plane.
+template <class T>
+__device__ __forceinline__ void in_plane(const TemblorStep& s, const float* plane, float4 (&here)[2],
+                                         float4 (&sum)[2]) {
+  constexpr int R = T::R, ROWS = T::ROWS;
 #pragma unroll
-  for (int r = 0; r < QUEUE; ++r) middle[r] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll
-  for (int r = 0; r < 2 * R; ++r) {
-    barrier_wait(&shared.full[r], 0);
-    queue[r] = load4(&shared.p[r][own]);
+  for (int row = 0; row < ROWS; ++row) {
+    const float* centre = plane + row * T::W;
+    here[row] = load4(centre);
+    sum[row] = along_z<R>(s, load4(centre - 4), here[row], load4(centre + 4));
   }
-  __syncthreads();
-  if (thread == 0)
-    for (int m = RING; m < min(RING + R, last_plane); ++m) fetch_plane(m);
+  // Rows y - R .. y + ROWS + R - 1, each read once for both rows of the thread.
+#pragma unroll
+  for (int d = -R; d < ROWS + R; ++d) {
+    const float4 other = d >= 0 && d < ROWS ? here[d] : load4(plane + d * T::W);
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row) {
+      const int r = d > row ? d - row : row - d;
+      if (r >= 1 && r <= R) sum[row] = fma4(s.second[1][r], other, sum[row]);
+    }
+  }
+}
 
+// Planes of a wavefield along x, by number modulo 4: values, and sums without the planes that have not
+// come.
+struct FusedQueue {
+  float4 past[4][2], waiting[4][2];
+
+  __device__ __forceinline__ FusedQueue() {
+#pragma unroll
+    for (int n = 0; n < 8; ++n) past[n / 2][n % 2] = waiting[n / 2][n % 2] = zero4();
+  }
+
+  // Takes a plane's values and sums in the plane; gives Laplacian and value R planes before.
+  template <int R, int TURN>
+  __device__ __forceinline__ void push(const TemblorStep& s, const float4 (&here)[2],
+                                       float4 (&sum)[2], float4 (&lap)[2], float4 (&centre)[2]) {
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+#pragma unroll
+      for (int r = 1; r <= R; ++r)
+        sum[row] = fma4(s.second[0][r], past[(TURN + 4 - r) % 4][row], sum[row]);
+      lap[row] = fma4(s.second[0][R], here[row], waiting[(TURN + 4 - R) % 4][row]);
+      centre[row] = past[(TURN + 4 - R) % 4][row];
+#pragma unroll
+      for (int r = R - 1; r >= 1; --r) {
+        float4& other = waiting[(TURN + 4 - r) % 4][row];
+        other = fma4(s.second[0][r], here[row], other);
+      }
+      waiting[TURN][row] = sum[row];
+      past[TURN][row] = here[row];
+    }
+  }
+};
+
+// Stores the first `count` of four nodes.
+__device__ __forceinline__ void store_some(float* to, const float4& value, int count) {
+  if (count > 0) to[0] = value.x;
+  if (count > 1) to[1] = value.y;
+  if (count > 2) to[2] = value.z;
+  if (count > 3) to[3] = value.w;
+}
+
+// By one thread: asks for planes as soon as their slots are free.
+template <class T>
+__device__ __forceinline__ void feed(const TemblorStep& s, const TemblorFused& f, int tile,
+                                     typename T::Shared& shared, const FusedPlace& at,
+                                     const CUtensorMap* p, const CUtensorMap* prev,
+                                     const CUtensorMap* v) {
+  constexpr int R = T::R;
+  const int z = f.halo[2] + at.k0 - 2 * T::H, y = f.halo[1] + at.j0 - R, x = f.halo[0] + at.i0 - R;
+  const int planes = at.count + 4 * R;
   int entry = f.sources > 0 ? f.entry_first[tile] : 0;
   const int entry_end = f.sources > 0 ? f.entry_first[tile + 1] : 0;
-  while (entry < entry_end && f.entry_plane[entry] < i0 - R) ++entry;
-  int source_plane = entry < entry_end ? f.entry_plane[entry] : INT32_MAX;
-
-  int64_t at = int64_t(i0 - R) * s.stride_x + int64_t(j) * s.stride_y + k;
-  for (int first = 0; first < last_middle; ++first) {
-   constexpr int turn = 0;
-   {
-    const int n = first + turn, newest = n + 2 * R, i = i0 - R + n;
-    barrier_wait(&shared.full[newest % RING], (newest / RING) & 1);
-    const int last = (turn + 2 * R) % QUEUE, mid = (turn + R) % QUEUE;
-    queue[last] = load4(&shared.p[newest % RING][own]);
-    const float4 lap = laplacian<PZ>(s, &shared.p[(n + R) % RING][own], queue, turn);
-    barrier_wait(&shared.full_streams[n % PREV_RING], (n / PREV_RING) & 1);
-    const float4 speed = load4(&shared.v[n % SPEED_RING][own_middle]);
-    float4 value =
-        leap4(queue[mid], load4(&shared.prev[n % PREV_RING][own_middle]), speed, lap);
-    if (i == source_plane) {
-      while (entry < entry_end && f.entry_plane[entry] == i) {
-        const int place = f.entry_place[entry];
-        if (place / 4 == thread) {
-          const int node = f.entry_node[entry];
-          float sum = 0.0f;
-          for (int t = f.term_first[node]; t < f.term_first[node + 1]; ++t)
-            sum = fma_rn(f.term_weight[t], f.amplitudes[f.term_source[t]], sum);
-          const int e = place % 4;
-          if (e == 0) value.x = fma_rn(speed.x, sum, value.x);
-          if (e == 1) value.y = fma_rn(speed.y, sum, value.y);
-          if (e == 2) value.z = fma_rn(speed.z, sum, value.z);
-          if (e == 3) value.w = fma_rn(speed.w, sum, value.w);
-        }
-        ++entry;
-      }
-      source_plane = entry < entry_end ? f.entry_plane[entry] : INT32_MAX;
+  while (entry < entry_end && f.entry_plane[entry] < at.i0 - R) ++entry;
+  int prev_slot = 0, base_slot = 0;
+  for (int q = 0; q < planes; ++q) {
+    // Plane of p^(n+1) that is made from this plane and those before.
+    const int made = q - 2 * R;
+    if (q >= T::AHEAD) plane_wait(shared.free, q - T::AHEAD);
+    if (made >= T::SPEED_RING) plane_wait(shared.done, made - T::SPEED_RING + R);
+    const int first = entry;
+    while (entry < entry_end && f.entry_plane[entry] == at.i0 - R + made) ++entry;
+    const int i = at.i0 - R + made;
+    const bool in_grid = i >= 0 && i < s.nodes[0];
+    const int speed_slot = made & (T::SPEED_RING - 1);
+    shared.entries[q & 3] = make_int2(first, entry);
+    shared.planes[q & 3] =
+        make_int4((made >= 0 ? NEEDED : 0) | (in_grid && (i < s.begin[0] || i >= s.end[0]) ? BESIDE : 0) |
+                      (made >= R && made < at.count + R ? GIVEN : 0) |
+                      (first < entry ? HAS_SOURCES : 0) | (q + 1 == planes ? LAST : 0),
+                  prev_slot * T::MIDDLE, speed_slot * T::MIDDLE, base_slot * T::BASE);
+    uint64_t* barrier = &shared.full[q & 3];
+    barrier_expect(barrier, 4 * T::W * T::PY + (made >= 0 ? 2 * 4 * T::MIDDLE : 0));
+    copy_box(shared.p[q & 3], p, barrier, z, y - R, x - R + q);
+    if (made >= 0) {
+      copy_box(shared.prev[prev_slot], prev, barrier, z, y, x + made);
+      copy_box(shared.v[speed_slot], v, barrier, z, y, x + made);
+      prev_slot = prev_slot + 1 == T::PREV_RING ? 0 : prev_slot + 1;
+      base_slot = base_slot + 1 == T::BASE_RING ? 0 : base_slot + 1;
     }
-    const int computed = i >= s.begin[0] && i < s.end[0] ? inside_z : 0;
-    if (computed < 4) {
-      float4 read = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-      if (near) read = load4(f.first + at);
-      if (computed < 1) value.x = read.x;
-      if (computed < 2) value.y = read.y;
-      if (computed < 3) value.z = read.z;
-      value.w = read.w;
-    }
-    middle[last] = value;
-    *reinterpret_cast<float4*>(&shared.middle[n % MIDDLE_RING][own_middle]) = value;
-    if (i >= i0 && i < i1) store4(f.first + at, value, given);
-    if (n >= 2 * R && y >= R && y < R + TY) {
-      const int centre = n - R;
-      const float4 lap2 =
-          laplacian<MZ>(s, &shared.middle[centre % MIDDLE_RING][own_middle], middle, turn);
-      const float4 after = leap4(
-          middle[mid], queue[turn], load4(&shared.v[centre % SPEED_RING][own_middle]), lap2);
-      store4(f.second + at - R * s.stride_x, after, given);
-    }
-    __syncthreads();
-    if (thread == 0) {
-      if (n + R + RING < last_plane) fetch_plane(n + R + RING);
-      if (n + PREV_RING < last_middle) fetch_streams(n + PREV_RING);
-    }
-#pragma unroll
-    for (int r = 0; r < 2 * R; ++r) {
-      queue[r] = queue[r + 1];
-      middle[r] = middle[r + 1];
-    }
-    at += s.stride_x;
-   }
   }
 }
 
-}  // namespace TEMBLOR_FUSED2_OF
+// Nodes of the first crew's threads that are not as the others.
+template <class T>
+struct FusedEdge {
+  int y, z, j, k;
+
+  __device__ __forceinline__ FusedEdge(const FusedPlace& at, int thread)
+      : y(thread / T::FIRST_LANES * T::ROWS), z(thread % T::FIRST_LANES * 4),
+        j(at.j0 - T::R + y), k(at.k0 - T::H + z) {}
+
+  // Of the four nodes of a row, how many lie in the box.
+  __device__ __forceinline__ int inside(const TemblorStep& s, int row) const {
+    const bool in = j + row >= s.begin[1] && j + row < s.end[1] && k >= s.begin[2];
+    return in ? max(0, min(4, s.end[2] - k)) : 0;
+  }
+  // Whether a row of them is given out by this tile, where it lies in the box.
+  __device__ __forceinline__ bool own(int row) const {
+    return y + row >= T::R && y + row < T::R + T::OY && z >= T::H && z < T::H + T::OZ;
+  }
+  // Whether a row has nodes of the grid that are not computed here, or is given out in part. Beyond the
+  // grid the wave speed and both fields are zero, and so is what comes of them.
+  __device__ __forceinline__ bool special(const TemblorStep& s, int row) const {
+    const bool in_grid = j + row >= 0 && j + row < s.nodes[1] && k > -4 && k < s.nodes[2];
+    return in_grid && inside(s, row) < 4;
+  }
+  // p^(n+1) is computed inside the box, read where it is needed beside it, zero elsewhere.
+  __device__ __forceinline__ float4 completed(const TemblorStep& s, int row, bool beside,
+                                              const float* from, float4 value) const {
+    const int computed = beside ? 0 : inside(s, row);
+    if (computed == 4) return value;
+    float4 read = zero4();
+    if (j + row < s.end[1] + T::R && k < s.end[2] + T::R) read = load4(from);
+    if (computed < 1) value.x = read.x;
+    if (computed < 2) value.y = read.y;
+    if (computed < 3) value.z = read.z;
+    value.w = read.w;
+    return value;
+  }
+};
+
+// Adds the sources of a plane to the two rows at `place`, counted in the tile with its rim.
+template <class T>
+__device__ __forceinline__ void add_sources(const TemblorFused& f, int2 entries, int place,
+                                         const float* speed, float4 (&value)[2]) {
+#pragma unroll 1
+  for (int entry = entries.x; entry < entries.y; ++entry) {
+    const int offset = f.entry_place[entry] - place, row = offset >= T::MZ, e = offset - row * T::MZ;
+    if (offset < 0 || e > 3) continue;
+    const int node = f.entry_node[entry];
+    float sum = 0.0f;
+#pragma unroll 1
+    for (int t = f.term_first[node]; t < f.term_first[node + 1]; ++t)
+      sum = fma_rn(f.term_weight[t], f.amplitudes[f.term_source[t]], sum);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      if (r != row) continue;
+      const float* v = speed + r * T::W;
+      if (e == 0) value[r].x = fma_rn(v[0], sum, value[r].x);
+      if (e == 1) value[r].y = fma_rn(v[1], sum, value[r].y);
+      if (e == 2) value[r].z = fma_rn(v[2], sum, value[r].z);
+      if (e == 3) value[r].w = fma_rn(v[3], sum, value[r].w);
+    }
+  }
+}
+
+// Plane q of p^n for the first crew, q % 4 = TURN: makes plane q - 2R of p^(n+1), counted from i0 - R.
+// Whether it is the last one.
+template <class T, int TURN>
+__device__ __forceinline__ bool first_round(const TemblorStep& s, const TemblorFused& f,
+                                            typename T::Shared& shared, int q, int own,
+                                            unsigned& own_base_and_rows,
+                                            FusedQueue& queue) {
+  constexpr int R = T::R, ROWS = T::ROWS, MADE = (TURN + 8 - 2 * R) % 4;
+  const int made = q - 2 * R;
+  plane_wait(shared.full, q);
+  float4 here[ROWS], sum[ROWS], lap[ROWS], centre[ROWS], value[ROWS];
+  in_plane<T>(s, shared.p[TURN] + own, here, sum);
+  queue.template push<R, TURN>(s, here, sum, lap, centre);
+  // Keeps loads of the streams from before the sums, where registers are short.
+  asm volatile("" ::: "memory");
+  const int4 plane = shared.planes[TURN];
+  // Taken apart anew in every round: there is one register for both.
+  keep(own_base_and_rows);
+  const int own_base = int(own_base_and_rows) >> 3, rows = own_base_and_rows & 7;
+  const float* prev = shared.prev[0] + plane.y + own - R * T::W;
+  const float* speed = shared.v[0] + plane.z + own - R * T::W;
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row)
+    value[row] =
+        leap4(centre[row], load4(prev + row * T::W), load4(speed + row * T::W), lap[row]);
+  if (__builtin_expect(plane.x & HAS_SOURCES, 0)) {
+    const FusedEdge<T> here(shared.place, thread_anew());
+    add_sources<T>(f, shared.entries[TURN], here.y * T::MZ + here.z, speed, value);
+  }
+  if (__builtin_expect((plane.x & NEEDED) && ((rows & EDGE) || (plane.x & BESIDE)), 0)) {
+    const FusedEdge<T> here(shared.place, thread_anew());
+    float* const first = f.first + int64_t(shared.place.i0 - R + made) * s.stride_x +
+                         int64_t(here.j) * s.stride_y + here.k;
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row) {
+      float* const to = first + row * s.stride_y;
+      value[row] = here.completed(s, row, plane.x & BESIDE, to, value[row]);
+      // Copies out take whole fours.
+      const int count = here.inside(s, row);
+      if ((plane.x & GIVEN) && here.own(row) && count < 4) store_some(to, value[row], count);
+    }
+  }
+  if (made >= 2) plane_wait(shared.done, made - 2);
+  float* middle = shared.middle[MADE % 2] + own - R * T::W;
+  float* base = shared.base[0] + plane.w + own_base;
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row) {
+    const float4 c = centre[row], n = value[row];
+    if (T::FIRST % 32 == 0 || threadIdx.x < T::FIRST)
+      *reinterpret_cast<float4*>(middle + row * T::W) = n;
+    if (rows & KEPT << row)
+      *reinterpret_cast<float4*>(base + row * T::OZ) =
+          make_float4(fma_rn(2.0f, n.x, -c.x), fma_rn(2.0f, n.y, -c.y), fma_rn(2.0f, n.z, -c.z),
+                      fma_rn(2.0f, n.w, -c.w));
+  }
+  fence_for_copies();
+  __syncwarp();
+  warp_arrives(&shared.free[TURN]);
+  if (made >= 0) warp_arrives(&shared.made[MADE]);
+  return plane.x & LAST;
+}
+
+template <class T>
+__device__ __forceinline__ void first_crew(const TemblorStep& s, const TemblorFused& f,
+                                           typename T::Shared& shared, const FusedPlace& at) {
+  constexpr int R = T::R;
+  const int thread = min(int(threadIdx.x), T::FIRST - 1);
+  const FusedEdge<T> here(at, thread);
+  const int own = (here.y + R) * T::W + here.z + T::H;
+  const int own_base = (here.y - R) * T::OZ + here.z - T::H;
+  int rows = here.special(s, 0) || here.special(s, 1) ? EDGE : 0;
+#pragma unroll
+  for (int row = 0; row < 2; ++row)
+    if (here.own(row) && thread == int(threadIdx.x)) rows |= KEPT << row;
+  unsigned own_base_and_rows = unsigned(own_base * 8 + rows);
+  FusedQueue queue;
+  auto last = [&](auto turn, int q) {
+    return first_round<T, decltype(turn)::value>(s, f, shared, q, own, own_base_and_rows, queue);
+  };
+  for (int q = 0;; q += 4) {
+    if (last(Turn<0>(), q)) return;
+    if (last(Turn<1>(), q + 1)) return;
+    if (last(Turn<2>(), q + 2)) return;
+    if (last(Turn<3>(), q + 3)) return;
+  }
+}
+
+// The row that one of a warp's first lanes copies out, and where its next plane goes. Stores by threads
+// share the pipe that reads shared memory, and hold it up when memory is slow to take them.
+struct FusedRow {
+  int row;
+  // 0: none. Whole fours of nodes.
+  uint32_t bytes;
+  float* first;
+};
+
+// Plane b of p^(n+1), counted from i0 - R, b % 4 = TURN, for the second crew: makes p^(n+2) R planes
+// before.
+template <class T, int TURN>
+__device__ __forceinline__ void second_round(const TemblorStep& s, const TemblorFused& f,
+                                             typename T::Shared& shared, int b, int count, int own,
+                                             int own_base, FusedRow& copied,
+                                             int& base_slot, FusedQueue& queue) {
+  constexpr int R = T::R, ROWS = T::ROWS;
+  const bool copies = threadIdx.x % 32 < T::WARP_ROWS;
+  plane_wait(shared.made, b);
+  const float* middle = shared.middle[TURN % 2];
+  if (copies) {
+    if (b >= R && b < count + R && copied.bytes)
+      copy_bytes_out(copied.first, middle + (copied.row + R) * T::W + 2 * T::H, copied.bytes);
+    copies_commit();
+  }
+  float4 here[ROWS], sum[ROWS], lap[ROWS], centre[ROWS];
+  in_plane<T>(s, middle + own, here, sum);
+  queue.template push<R, TURN>(s, here, sum, lap, centre);
+  float* base = shared.base[0] + base_slot;
+  const float* speed = shared.v[(b - R) & (T::SPEED_RING - 1)] + own;
+#pragma unroll
+  for (int row = 0; row < ROWS; ++row) {
+    float* const at = base + own_base + row * T::OZ;
+    const float4 v = load4(speed + row * T::W), old = load4(at), l = lap[row];
+    *reinterpret_cast<float4*>(at) = make_float4(fma_rn(v.x, l.x, old.x), fma_rn(v.y, l.y, old.y),
+                                                 fma_rn(v.z, l.z, old.z), fma_rn(v.w, l.w, old.w));
+  }
+  // This plane of p^(n+1), and the one of p^(n+2) before, have left shared memory.
+  if (copies) copies_wait_read();
+  fence_for_copies();
+  __syncwarp();
+  if (copies) {
+    if (b >= 2 * R && copied.bytes)
+      copy_bytes_out(copied.first + (f.second - f.first) - R * s.stride_x,
+                     base + copied.row * T::OZ, copied.bytes);
+    copies_commit();
+    copied.first += s.stride_x;
+  }
+  // Nodes beyond the last whole four, which copies leave out.
+  if (__builtin_expect((s.end[2] - s.begin[2]) % 4 != 0 && b >= 2 * R, 0)) {
+    const int thread = thread_anew() - 32 * T::FIRST_WARPS;
+    const int y = thread / T::SECOND_LANES * ROWS, z = thread % T::SECOND_LANES * 4;
+    const int j = shared.place.j0 + y, k = shared.place.k0 + z;
+    float* const second = f.second + int64_t(shared.place.i0 + b - 2 * R) * s.stride_x +
+                          int64_t(j) * s.stride_y + k;
+#pragma unroll
+    for (int row = 0; row < ROWS; ++row)
+      if (j + row < s.end[1] && s.end[2] - k < 4)
+        store_some(second + row * s.stride_y, load4(base + own_base + row * T::OZ), s.end[2] - k);
+  }
+  warp_arrives(&shared.done[TURN]);
+  to_next<T::BASE_RING, T::BASE>(base_slot);
+}
+
+template <class T>
+__device__ __forceinline__ void second_crew(const TemblorStep& s, const TemblorFused& f,
+                                            typename T::Shared& shared, const FusedPlace& at) {
+  constexpr int R = T::R;
+  const int thread = int(threadIdx.x) - 32 * T::FIRST_WARPS;
+  const int z = thread % T::SECOND_LANES * 4, y = thread / T::SECOND_LANES * T::ROWS;
+  const int own = (y + R) * T::W + z + 2 * T::H, own_base = y * T::OZ + z;
+  FusedRow copied;
+  copied.row = thread / 32 * T::WARP_ROWS + thread % 32;
+  copied.bytes =
+      at.j0 + copied.row < s.end[1] ? 16 * uint32_t(min(T::OZ, s.end[2] - at.k0) / 4) : 0;
+  copied.first = f.first + int64_t(at.i0 - R) * s.stride_x +
+                 int64_t(at.j0 + copied.row) * s.stride_y + at.k0;
+  FusedQueue queue;
+  int base_slot = before_first<T::BASE_RING, T::BASE>(R);
+  const int planes = at.count + 2 * R;
+  auto round = [&](auto turn, int b) {
+    if (b < planes)
+      second_round<T, decltype(turn)::value>(s, f, shared, b, at.count, own, own_base, copied,
+                                             base_slot, queue);
+  };
+  for (int b = 0; b < planes; b += 4) {
+    round(Turn<0>(), b);
+    round(Turn<1>(), b + 1);
+    round(Turn<2>(), b + 2);
+    round(Turn<3>(), b + 3);
+  }
+  if (threadIdx.x % 32 < T::WARP_ROWS) copies_wait();
+}
+
+template <class T>
+__device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTiles& tiles,
+                                          const TemblorFused& f, const CUtensorMap* p,
+                                          const CUtensorMap* prev, const CUtensorMap* v) {
+  extern __shared__ __align__(128) unsigned char raw[];
+  auto& shared = *reinterpret_cast<typename T::Shared*>(raw);
+  const March march = march_of(s, tiles);
+  const FusedPlace at = {march.i0, s.begin[1] + march.tile / tiles.tiles_z * T::OY,
+                         s.begin[2] + march.tile % tiles.tiles_z * T::OZ, march.i1 - march.i0};
+  const int thread = int(threadIdx.x);
+  if (thread == 0) {
+    shared.place = at;
+    for (int n = 0; n < 4; ++n) {
+      barrier_init(&shared.full[n], 1);
+      barrier_init(&shared.free[n], T::FIRST_WARPS);
+      barrier_init(&shared.made[n], T::FIRST_WARPS);
+      barrier_init(&shared.done[n], T::SECOND_WARPS);
+    }
+    barrier_init_fence();
+  }
+  __syncthreads();
+  if (thread < 32 * T::FIRST_WARPS) {
+    first_crew<T>(s, f, shared, at);
+  } else if (thread < 32 * (T::FIRST_WARPS + T::SECOND_WARPS)) {
+    second_crew<T>(s, f, shared, at);
+  } else if (thread % 32 == 0) {
+    feed<T>(s, f, march.tile, shared, at, p, prev, v);
+  }
+}
+
+}  // namespace temblor

@@ -77,6 +77,35 @@ __device__ __forceinline__ void copy_bytes(void* to, const float* from, uint32_t
       : "memory");
 }
 
+// `bytes`, a multiple of 16, of shared memory to 16 B aligned global memory; belongs to the thread's
+// newest group. What ordinary stores wrote there must have been fenced by `fence_for_copies`.
+__device__ __forceinline__ void copy_bytes_out(float* to, const void* from, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(from)), "r"(bytes)
+               : "memory");
+}
+// What the thread asked for since the last commit is a group.
+__device__ __forceinline__ void copies_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Waits until all groups of the thread have been read from shared memory.
+__device__ __forceinline__ void copies_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+// Waits until they have been written.
+__device__ __forceinline__ void copies_wait() {
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+// Orders the thread's stores to shared memory before copies out of it, once another thread knows.
+__device__ __forceinline__ void fence_for_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+               : "memory");
+}
+
 // 16 B by the thread's own asynchronous copy.
 __device__ __forceinline__ void copy_async(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from)

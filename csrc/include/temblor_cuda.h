@@ -176,7 +176,7 @@ typedef struct {
   const int32_t* entry_first;
   /* Plane (x) of each entry. */
   const int32_t* entry_plane;
-  /* Place of each entry in the tile with its rim: 4 (16 y + z / 4) + z % 4. */
+  /* Place of each entry in the tile with its rim: 72 y + z. */
   const int32_t* entry_place;
   /* Source node of each entry. */
   const int32_t* entry_node;

@@ -86,7 +86,11 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
     let radius = problem.operator.radius();
     let shape = |shape: TmaShape| shape.kernel.to_owned();
     match variant {
-        "fused2" => vec![shape(fused2(radius)), shape(tma(radius)), plain(radius)],
+        "fused2" => {
+            let mut all = wide::names(radius).to_vec();
+            all.extend([shape(fused2(radius)), plain(radius)]);
+            all
+        }
         "tma" => vec![shape(tma(radius))],
         "wide" => wide::names(radius).into(),
         other => match limbs::digits(other, problem.arithmetic) {
@@ -129,8 +133,9 @@ impl Interior {
         };
         let fuses = variant == "fused2";
         let single = match variant {
-            "tma" | "fused2" => Single::Tma(mapped(tma(radius))?),
-            "wide" => Single::Wide(Wide::new(kernels, layout, radius, units, choices)?),
+            "tma" => Single::Tma(mapped(tma(radius))?),
+            // Whose bits are those of fused steps.
+            "wide" | "fused2" => Single::Wide(Wide::new(kernels, layout, radius, units, choices)?),
             other => match limbs::digits(other, problem.arithmetic) {
                 Some(digits) => Single::Limbs(Limbs::new(other, problem, layout, digits)),
                 None if ozaki::is_variant(other) => {
@@ -312,17 +317,19 @@ const fn tma(radius: usize) -> TmaShape {
 /// Launch figures of `acoustic_iso_fused2`; a block makes 2R planes more of the first step and reads
 /// 4R more of p.
 const fn fused2(radius: usize) -> TmaShape {
+    let [middle, plane] = [24 + both(radius), 24 + 2 * both(radius)];
     TmaShape {
         kernel: match radius {
             2 => "acoustic_iso_fused2_r2",
             3 => "acoustic_iso_fused2_r3",
             _ => "acoustic_iso_fused2",
         },
-        tile: [32 - 2 * radius, 56],
-        boxes: [[32 + both(radius), 72], [32, 64]],
-        threads: 512,
+        tile: [24, 64],
+        boxes: [[plane, 80], [middle, 80]],
+        // A warp feeds, six make the second step; two rows of four nodes per thread.
+        threads: 32 * (7 + (18 * middle / 2).div_ceil(32)),
         shared: fused_shared(radius),
-        ramp: 2 * radius,
+        ramp: 3 * radius,
         tiles: NO_TILES,
         blocks: 0,
     }

@@ -1,7 +1,8 @@
 //! Where a plan's fields lie in device memory and which nodes each kernel updates.
 //!
 //! Fields have a halo of the operator's radius along active axes. The first interior node of every
-//! row lies on 128 bytes, so that tiles start on a cache line; rows are padded to 128 bytes.
+//! row lies on 128 bytes, so that tiles start on a cache line, or as far past it as tiles read before
+//! their first node; rows are padded to 128 bytes.
 
 use temblor_physics::{Axis, Boundary, WaveProblem};
 
@@ -56,14 +57,15 @@ pub(crate) struct Layout {
 pub(crate) const LINE: usize = 32;
 
 /// Nodes that travel together between memory and multiprocessors.
-const SECTOR: usize = 8;
+pub(crate) const SECTOR: usize = 8;
 
 /// Nodes along z that a thread of a tuned kernel takes.
 const GROUP: usize = 4;
 
 impl Layout {
-    /// The layout for a problem; `wall` nodes along reflecting faces are left out of the interior.
-    pub(crate) fn new(problem: &WaveProblem, wall: usize) -> Self {
+    /// The layout for a problem; `wall` nodes along reflecting faces are left out of the interior, whose
+    /// first node lies `past_line` elements after a line's begin.
+    pub(crate) fn new(problem: &WaveProblem, wall: usize, past_line: usize) -> Self {
         let nodes = problem.grid.shape;
         let radius = problem.operator.radius();
         let mut interior = NodeBox { begin: [0; 3], end: nodes };
@@ -90,8 +92,8 @@ impl Layout {
         }
         let layers = slabs(&NodeBox { begin: [0; 3], end: nodes }, &interior);
         let halo_y = if problem.grid.active(Axis::Y) { radius } else { 0 };
-        // The least padding not below the radius that puts the interior on a line.
-        let past = (radius + interior.begin[2]) % LINE;
+        // The least padding not below the radius that puts the interior there.
+        let past = (radius + interior.begin[2] + LINE - past_line) % LINE;
         let halo_z = radius + if past == 0 { 0 } else { LINE - past };
         Self {
             nodes,
@@ -213,7 +215,7 @@ mod tests {
             .boundaries(Boundaries::uniform(layer))
             .build()
             .unwrap();
-        Layout::new(&problem, 4)
+        Layout::new(&problem, 4, 0)
     }
 
     #[test]
@@ -271,5 +273,18 @@ mod tests {
         assert_eq!((layout.halo[2] + layout.interior.begin[2]) % 32, 0);
         assert_eq!(layout.pitch % 32, 0);
         assert!(layout.halo[2] >= 4 && layout.pitch >= layout.halo[2] + 77 + 4);
+    }
+
+    #[test]
+    fn the_interior_starts_a_sector_past_a_line_where_tiles_read_eight_nodes_before_it() {
+        for cells in 0..40 {
+            let grid = Grid::new([100; 3], [10.0; 3], [0.0; 3]).unwrap();
+            let layer = Boundary::Cpml(Cpml { cells, r0: 1e-6, peak_hz: 10.0, vmax: 3000.0 });
+            let layer = if cells == 0 { Boundary::Zero } else { layer };
+            let builder = WaveProblem::builder(grid, 1e-4).boundaries(Boundaries::uniform(layer));
+            let layout = Layout::new(&builder.build().unwrap(), 4, SECTOR);
+            assert_eq!((layout.halo[2] + layout.interior.begin[2]) % LINE, SECTOR);
+            assert!((4..4 + LINE).contains(&layout.halo[2]));
+        }
     }
 }

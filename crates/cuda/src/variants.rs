@@ -7,7 +7,7 @@ use temblor_physics::{
 };
 
 use crate::ID;
-use crate::layout::Layout;
+use crate::layout::{Layout, SECTOR};
 use crate::limbs;
 use crate::ozaki::{self, Engine};
 use crate::stored;
@@ -32,11 +32,12 @@ pub(crate) const fn tma_shared(radius: usize) -> usize {
 
 /// Dynamic shared memory of `acoustic_iso_fused2` for a radius, bytes; the kernel's `Shared`.
 pub(crate) const fn fused_shared(radius: usize) -> usize {
-    // Rings of p, of p one step ahead, of dt^2 c^2 and of p-.
-    let rings = (radius + 1) + (3 + radius) + 3;
     // Planes of p start at multiples of 128 bytes.
-    let plane = (72 * (32 + 2 * radius) * 4).next_multiple_of(128);
-    8 * plane + rings * 64 * 32 * 4 + (8 + 3) * 8
+    let plane = (80 * (24 + 4 * radius) * 4).next_multiple_of(128);
+    // Rings of p one step ahead, of dt^2 c^2 and of p-, and of what the second step adds to.
+    let rings = (2 + 8 + 3) * 80 * (24 + 2 * radius) * 4 + (radius + 3) * 64 * 24 * 4;
+    // Barriers, flags and offsets, sources, the tile's place.
+    4 * plane + rings + 4 * (4 * 8 + 16 + 8) + 16
 }
 
 /// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know
@@ -47,7 +48,8 @@ const WALL: usize = 4;
 pub(crate) fn layout(problem: &WaveProblem, variant: &str) -> Layout {
     match stored::storage_of(problem) {
         Some(_) => Layout::stored(problem),
-        None => Layout::new(problem, if variant == "fused2" { WALL } else { 0 }),
+        None if variant == "fused2" => Layout::new(problem, WALL, SECTOR),
+        None => Layout::new(problem, 0, 0),
     }
 }
 
@@ -88,20 +90,22 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     let mut variants = Vec::new();
     let tuned =
         limits.capability >= 90 && TUNED_RADII.contains(&radius) && problem.grid.active(Axis::Y);
+    // Where terms along x and y are added one by one, not in pairs: one more operation per pair.
+    let more = (2 * radius) as f64;
     if tuned && !wide::fitting(limits.shared, radius).is_empty() {
         let about = "wide tiles marched along x, p by rows of bulk copies, partial sums (sm_90)";
-        // Terms along x and y are added one by one, not in pairs: one more operation per pair.
-        let more = (2 * radius) as f64;
         variants.push(Variant::new("wide", about, 16.0, flops + more, 1));
     }
     if tuned && limits.shared >= tma_shared(radius) {
         let about = "64x64 tiles marched along x, every stream by bulk tensor copies (sm_90)";
         variants.push(Variant::new("tma", about, 16.0, flops, 1));
     }
+    // Odd steps are made by the kernels of `wide`, which need less.
     if tuned && limits.shared >= fused_shared(radius) {
-        let about = "two steps on chip in 56x24 tiles, every stream by bulk tensor copies (sm_90)";
-        // Behind the one-step kernels on an H200 at every size (docs/cuda-h200.md).
-        variants.push(Variant::new("fused2", about, 10.0, flops, 2));
+        let about = "two steps on chip in 64x24 tiles, a crew of warps per step (sm_90)";
+        // Best without layers on large grids only, which tuning tables know: with layers it steps them
+        // one by one and the interior's rim twice.
+        variants.push(Variant::new("fused2", about, 10.0, flops + more, 2));
     }
     let about = "a thread per node, any order and shape";
     variants.push(Variant::new("baseline", about, 16.0, flops, 1));
