@@ -38,15 +38,17 @@ struct FusedTile {
   static constexpr int P_RING = 4, PREV_RING = 3, MIDDLE_RING = 2, SPEED_RING = 8, AHEAD = PREV_RING;
   // One more than the crews' distance, as p^(n+2) leaves from the place of `base`.
   static constexpr int BASE_RING = R + MIDDLE_RING + 1;
-  static constexpr int MIDDLE = W * MY, BASE = OZ * OY;
+  static constexpr int STREAM = W * MY, MIDDLE = MZ * MY, BASE = OZ * OY;
   // Bulk tensor copies write to multiples of 128 B.
   static constexpr int PLANE = (W * PY + 31) / 32 * 32;
-  static_assert(MIDDLE % 32 == 0 && BASE % 32 == 0, "planes off 128 B");
+  static_assert(STREAM % 32 == 0 && BASE % 32 == 0, "planes off 128 B");
   struct Shared {
-    float p[P_RING][PLANE], middle[MIDDLE_RING][MIDDLE], v[SPEED_RING][MIDDLE],
-        prev[PREV_RING][MIDDLE];
+    float p[P_RING][PLANE], v[SPEED_RING][STREAM], prev[PREV_RING][STREAM];
     // 2 p^(n+1) - p^n, what the second step adds to; then p^(n+2) until it is copied out.
     float base[BASE_RING][BASE];
+    // p^(n+1) without its rim until it is copied out: boxes leave shared memory as they lie there.
+    float first[BASE];
+    float middle[MIDDLE_RING][MIDDLE];
     // Of plane q in slot q % 4: copied; let go by the first crew; p^(n+1) made; let go by the second.
     uint64_t full[4], free[4], made[4], done[4];
     // What the first crew has to know of plane q, a word per thing rather than a register: flags, and
@@ -93,28 +95,28 @@ __device__ __forceinline__ int thread_anew() {
   return thread;
 }
 
-// Flags of a plane of p^(n+1): it is read by the second step; lies in the grid beside the box; is given
-// out by this block; has sources; is the last one.
-constexpr int NEEDED = 1, BESIDE = 2, GIVEN = 4, HAS_SOURCES = 8, LAST = 16;
+// Flags of a plane of p^(n+1): it is read by the second step; lies in the grid beside the box; has
+// sources; is the last one.
+constexpr int NEEDED = 1, BESIDE = 2, HAS_SOURCES = 8, LAST = 16;
 // And of a thread of the first crew: its first row is kept for the second step (the second one: twice
 // that); it has nodes that the box does not have.
 constexpr int KEPT = 1, EDGE = 4;
 
-// Two rows of four nodes of a plane of pitch W, and their Laplacian's terms in the plane.
-template <class T>
+// Two rows of four nodes of a plane of pitch PITCH, and their Laplacian's terms in the plane.
+template <class T, int PITCH>
 __device__ __forceinline__ void in_plane(const TemblorStep& s, const float* plane, float4 (&here)[2],
                                          float4 (&sum)[2]) {
   constexpr int R = T::R, ROWS = T::ROWS;
 #pragma unroll
   for (int row = 0; row < ROWS; ++row) {
-    const float* centre = plane + row * T::W;
+    const float* centre = plane + row * PITCH;
     here[row] = load4(centre);
     sum[row] = along_z<R>(s, load4(centre - 4), here[row], load4(centre + 4));
   }
   // Rows y - R .. y + ROWS + R - 1, each read once for both rows of the thread.
 #pragma unroll
   for (int d = -R; d < ROWS + R; ++d) {
-    const float4 other = d >= 0 && d < ROWS ? here[d] : load4(plane + d * T::W);
+    const float4 other = d >= 0 && d < ROWS ? here[d] : load4(plane + d * PITCH);
 #pragma unroll
     for (int row = 0; row < ROWS; ++row) {
       const int r = d > row ? d - row : row - d;
@@ -155,14 +157,6 @@ struct FusedQueue {
   }
 };
 
-// Stores the first `count` of four nodes.
-__device__ __forceinline__ void store_some(float* to, const float4& value, int count) {
-  if (count > 0) to[0] = value.x;
-  if (count > 1) to[1] = value.y;
-  if (count > 2) to[2] = value.z;
-  if (count > 3) to[3] = value.w;
-}
-
 // By one thread: asks for planes as soon as their slots are free.
 template <class T>
 __device__ __forceinline__ void feed(const TemblorStep& s, const TemblorFused& f, int tile,
@@ -188,12 +182,12 @@ __device__ __forceinline__ void feed(const TemblorStep& s, const TemblorFused& f
     const int speed_slot = made & (T::SPEED_RING - 1);
     shared.entries[q & 3] = make_int2(first, entry);
     shared.planes[q & 3] =
-        make_int4((made >= 0 ? NEEDED : 0) | (in_grid && (i < s.begin[0] || i >= s.end[0]) ? BESIDE : 0) |
-                      (made >= R && made < at.count + R ? GIVEN : 0) |
-                      (first < entry ? HAS_SOURCES : 0) | (q + 1 == planes ? LAST : 0),
-                  prev_slot * T::MIDDLE, speed_slot * T::MIDDLE, base_slot * T::BASE);
+        make_int4((made >= 0 ? NEEDED : 0) | (first < entry ? HAS_SOURCES : 0) |
+                      (in_grid && (i < s.begin[0] || i >= s.end[0]) ? BESIDE : 0) |
+                      (q + 1 == planes ? LAST : 0),
+                  prev_slot * T::STREAM, speed_slot * T::STREAM, base_slot * T::BASE);
     uint64_t* barrier = &shared.full[q & 3];
-    barrier_expect(barrier, 4 * T::W * T::PY + (made >= 0 ? 2 * 4 * T::MIDDLE : 0));
+    barrier_expect(barrier, 4 * T::W * T::PY + (made >= 0 ? 2 * 4 * T::STREAM : 0));
     copy_box(shared.p[q & 3], p, barrier, z, y - R, x - R + q);
     if (made >= 0) {
       copy_box(shared.prev[prev_slot], prev, barrier, z, y, x + made);
@@ -218,12 +212,12 @@ struct FusedEdge {
     const bool in = j + row >= s.begin[1] && j + row < s.end[1] && k >= s.begin[2];
     return in ? max(0, min(4, s.end[2] - k)) : 0;
   }
-  // Whether a row of them is given out by this tile, where it lies in the box.
+  // Whether this tile gives a row of them out, where it lies in the box.
   __device__ __forceinline__ bool own(int row) const {
     return y + row >= T::R && y + row < T::R + T::OY && z >= T::H && z < T::H + T::OZ;
   }
-  // Whether a row has nodes of the grid that are not computed here, or is given out in part. Beyond the
-  // grid the wave speed and both fields are zero, and so is what comes of them.
+  // Whether a row has nodes of the grid that are not computed here. Beyond the grid the wave speed and
+  // both fields are zero, and so is what comes of them; asking for it held tiles at the faces up.
   __device__ __forceinline__ bool special(const TemblorStep& s, int row) const {
     const bool in_grid = j + row >= 0 && j + row < s.nodes[1] && k > -4 && k < s.nodes[2];
     return in_grid && inside(s, row) < 4;
@@ -273,20 +267,21 @@ __device__ __forceinline__ void add_sources(const TemblorFused& f, int2 entries,
 template <class T, int TURN>
 __device__ __forceinline__ bool first_round(const TemblorStep& s, const TemblorFused& f,
                                             typename T::Shared& shared, int q, int own,
-                                            unsigned& own_base_and_rows,
+                                            unsigned& place_and_rows,
                                             FusedQueue& queue) {
   constexpr int R = T::R, ROWS = T::ROWS, MADE = (TURN + 8 - 2 * R) % 4;
   const int made = q - 2 * R;
   plane_wait(shared.full, q);
   float4 here[ROWS], sum[ROWS], lap[ROWS], centre[ROWS], value[ROWS];
-  in_plane<T>(s, shared.p[TURN] + own, here, sum);
+  in_plane<T, T::W>(s, shared.p[TURN] + own, here, sum);
   queue.template push<R, TURN>(s, here, sum, lap, centre);
   // Keeps loads of the streams from before the sums, where registers are short.
   asm volatile("" ::: "memory");
   const int4 plane = shared.planes[TURN];
   // Taken apart anew in every round: there is one register for both.
-  keep(own_base_and_rows);
-  const int own_base = int(own_base_and_rows) >> 3, rows = own_base_and_rows & 7;
+  keep(place_and_rows);
+  const int y = place_and_rows >> 16, z = place_and_rows >> 8 & 255, rows = place_and_rows & 7;
+  const int own_base = (y - R) * T::OZ + z - T::H;
   const float* prev = shared.prev[0] + plane.y + own - R * T::W;
   const float* speed = shared.v[0] + plane.z + own - R * T::W;
 #pragma unroll
@@ -305,25 +300,21 @@ __device__ __forceinline__ bool first_round(const TemblorStep& s, const TemblorF
     for (int row = 0; row < ROWS; ++row) {
       float* const to = first + row * s.stride_y;
       value[row] = here.completed(s, row, plane.x & BESIDE, to, value[row]);
-      // Copies out take whole fours.
-      const int count = here.inside(s, row);
-      if ((plane.x & GIVEN) && here.own(row) && count < 4) store_some(to, value[row], count);
     }
   }
   if (made >= 2) plane_wait(shared.done, made - 2);
-  float* middle = shared.middle[MADE % 2] + own - R * T::W;
+  float* middle = shared.middle[MADE % 2] + y * T::MZ + z;
   float* base = shared.base[0] + plane.w + own_base;
 #pragma unroll
   for (int row = 0; row < ROWS; ++row) {
     const float4 c = centre[row], n = value[row];
     if (T::FIRST % 32 == 0 || threadIdx.x < T::FIRST)
-      *reinterpret_cast<float4*>(middle + row * T::W) = n;
+      *reinterpret_cast<float4*>(middle + row * T::MZ) = n;
     if (rows & KEPT << row)
       *reinterpret_cast<float4*>(base + row * T::OZ) =
           make_float4(fma_rn(2.0f, n.x, -c.x), fma_rn(2.0f, n.y, -c.y), fma_rn(2.0f, n.z, -c.z),
                       fma_rn(2.0f, n.w, -c.w));
   }
-  fence_for_copies();
   __syncwarp();
   warp_arrives(&shared.free[TURN]);
   if (made >= 0) warp_arrives(&shared.made[MADE]);
@@ -337,15 +328,14 @@ __device__ __forceinline__ void first_crew(const TemblorStep& s, const TemblorFu
   const int thread = min(int(threadIdx.x), T::FIRST - 1);
   const FusedEdge<T> here(at, thread);
   const int own = (here.y + R) * T::W + here.z + T::H;
-  const int own_base = (here.y - R) * T::OZ + here.z - T::H;
   int rows = here.special(s, 0) || here.special(s, 1) ? EDGE : 0;
 #pragma unroll
   for (int row = 0; row < 2; ++row)
     if (here.own(row) && thread == int(threadIdx.x)) rows |= KEPT << row;
-  unsigned own_base_and_rows = unsigned(own_base * 8 + rows);
+  unsigned place_and_rows = unsigned(here.y << 16 | here.z << 8 | rows);
   FusedQueue queue;
   auto last = [&](auto turn, int q) {
-    return first_round<T, decltype(turn)::value>(s, f, shared, q, own, own_base_and_rows, queue);
+    return first_round<T, decltype(turn)::value>(s, f, shared, q, own, place_and_rows, queue);
   };
   for (int q = 0;; q += 4) {
     if (last(Turn<0>(), q)) return;
@@ -355,89 +345,73 @@ __device__ __forceinline__ void first_crew(const TemblorStep& s, const TemblorFu
   }
 }
 
-// The row that one of a warp's first lanes copies out, and where its next plane goes. Stores by threads
-// share the pipe that reads shared memory, and hold it up when memory is slow to take them.
-struct FusedRow {
-  int row;
-  // 0: none. Whole fours of nodes.
-  uint32_t bytes;
-  float* first;
+// Where a warp's rows go. Copies leave out what lies beyond the box: the maps end with it. Stores by
+// threads share the pipe that reads shared memory, and hold it up when memory is slow to take them; rows
+// copied one by one cost a warp a hundred instructions per plane.
+struct FusedOut {
+  // The place of plane 0 of p^(n+1), counted from i0 - R, in the padded arrays.
+  int z, y, x;
+  bool some;
+  const CUtensorMap *first, *second;
 };
 
 // Plane b of p^(n+1), counted from i0 - R, b % 4 = TURN, for the second crew: makes p^(n+2) R planes
-// before.
+// before, and hands out both.
 template <class T, int TURN>
-__device__ __forceinline__ void second_round(const TemblorStep& s, const TemblorFused& f,
-                                             typename T::Shared& shared, int b, int count, int own,
-                                             int own_base, FusedRow& copied,
-                                             int& base_slot, FusedQueue& queue) {
+__device__ __forceinline__ void second_round(const TemblorStep& s, typename T::Shared& shared, int b,
+                                             int count, int own, int own_speed, int own_base,
+                                             const FusedOut& out, int& base_slot, FusedQueue& queue) {
   constexpr int R = T::R, ROWS = T::ROWS;
-  const bool copies = threadIdx.x % 32 < T::WARP_ROWS;
+  const bool copies = threadIdx.x % 32 == 0;
   plane_wait(shared.made, b);
-  const float* middle = shared.middle[TURN % 2];
-  if (copies) {
-    if (b >= R && b < count + R && copied.bytes)
-      copy_bytes_out(copied.first, middle + (copied.row + R) * T::W + 2 * T::H, copied.bytes);
-    copies_commit();
-  }
   float4 here[ROWS], sum[ROWS], lap[ROWS], centre[ROWS];
-  in_plane<T>(s, middle + own, here, sum);
+  in_plane<T, T::MZ>(s, shared.middle[TURN % 2] + own, here, sum);
   queue.template push<R, TURN>(s, here, sum, lap, centre);
-  float* base = shared.base[0] + base_slot;
-  const float* speed = shared.v[(b - R) & (T::SPEED_RING - 1)] + own;
+  float* base = shared.base[0] + base_slot + own_base;
+  const float* speed = shared.v[(b - R) & (T::SPEED_RING - 1)] + own_speed;
+  // What the warp handed out in the round before has left shared memory.
+  if (copies) copies_wait_read();
+  __syncwarp();
 #pragma unroll
   for (int row = 0; row < ROWS; ++row) {
-    float* const at = base + own_base + row * T::OZ;
+    *reinterpret_cast<float4*>(shared.first + own_base + row * T::OZ) = here[row];
+    float* const at = base + row * T::OZ;
     const float4 v = load4(speed + row * T::W), old = load4(at), l = lap[row];
     *reinterpret_cast<float4*>(at) = make_float4(fma_rn(v.x, l.x, old.x), fma_rn(v.y, l.y, old.y),
                                                  fma_rn(v.z, l.z, old.z), fma_rn(v.w, l.w, old.w));
   }
-  // This plane of p^(n+1), and the one of p^(n+2) before, have left shared memory.
-  if (copies) copies_wait_read();
   fence_for_copies();
   __syncwarp();
-  if (copies) {
-    if (b >= 2 * R && copied.bytes)
-      copy_bytes_out(copied.first + (f.second - f.first) - R * s.stride_x,
-                     base + copied.row * T::OZ, copied.bytes);
-    copies_commit();
-    copied.first += s.stride_x;
-  }
-  // Nodes beyond the last whole four, which copies leave out.
-  if (__builtin_expect((s.end[2] - s.begin[2]) % 4 != 0 && b >= 2 * R, 0)) {
-    const int thread = thread_anew() - 32 * T::FIRST_WARPS;
-    const int y = thread / T::SECOND_LANES * ROWS, z = thread % T::SECOND_LANES * 4;
-    const int j = shared.place.j0 + y, k = shared.place.k0 + z;
-    float* const second = f.second + int64_t(shared.place.i0 + b - 2 * R) * s.stride_x +
-                          int64_t(j) * s.stride_y + k;
-#pragma unroll
-    for (int row = 0; row < ROWS; ++row)
-      if (j + row < s.end[1] && s.end[2] - k < 4)
-        store_some(second + row * s.stride_y, load4(base + own_base + row * T::OZ), s.end[2] - k);
-  }
   warp_arrives(&shared.done[TURN]);
+  if (copies) {
+    if (out.some) {
+      if (unsigned(b - R) < unsigned(count))
+        copy_box_out(out.first, shared.first + own_base, out.z, out.y, out.x + b);
+      if (b >= 2 * R) copy_box_out(out.second, base, out.z, out.y, out.x + b - R);
+    }
+    copies_commit();
+  }
   to_next<T::BASE_RING, T::BASE>(base_slot);
 }
 
 template <class T>
 __device__ __forceinline__ void second_crew(const TemblorStep& s, const TemblorFused& f,
-                                            typename T::Shared& shared, const FusedPlace& at) {
+                                            typename T::Shared& shared, const FusedPlace& at,
+                                            const CUtensorMap* first, const CUtensorMap* second) {
   constexpr int R = T::R;
   const int thread = int(threadIdx.x) - 32 * T::FIRST_WARPS;
   const int z = thread % T::SECOND_LANES * 4, y = thread / T::SECOND_LANES * T::ROWS;
-  const int own = (y + R) * T::W + z + 2 * T::H, own_base = y * T::OZ + z;
-  FusedRow copied;
-  copied.row = thread / 32 * T::WARP_ROWS + thread % 32;
-  copied.bytes =
-      at.j0 + copied.row < s.end[1] ? 16 * uint32_t(min(T::OZ, s.end[2] - at.k0) / 4) : 0;
-  copied.first = f.first + int64_t(at.i0 - R) * s.stride_x +
-                 int64_t(at.j0 + copied.row) * s.stride_y + at.k0;
+  const int own = (y + R) * T::MZ + z + T::H, own_speed = (y + R) * T::W + z + 2 * T::H,
+            own_base = y * T::OZ + z;
+  const int row = at.j0 + thread / 32 * T::WARP_ROWS;
+  const FusedOut out = {f.halo[2] + at.k0, f.halo[1] + row, f.halo[0] + at.i0 - R,
+                        row < s.end[1], first, second};
   FusedQueue queue;
   int base_slot = before_first<T::BASE_RING, T::BASE>(R);
   const int planes = at.count + 2 * R;
   auto round = [&](auto turn, int b) {
     if (b < planes)
-      second_round<T, decltype(turn)::value>(s, f, shared, b, at.count, own, own_base, copied,
+      second_round<T, decltype(turn)::value>(s, shared, b, at.count, own, own_speed, own_base, out,
                                              base_slot, queue);
   };
   for (int b = 0; b < planes; b += 4) {
@@ -446,13 +420,14 @@ __device__ __forceinline__ void second_crew(const TemblorStep& s, const TemblorF
     round(Turn<2>(), b + 2);
     round(Turn<3>(), b + 3);
   }
-  if (threadIdx.x % 32 < T::WARP_ROWS) copies_wait();
+  if (threadIdx.x % 32 == 0) copies_wait();
 }
 
 template <class T>
 __device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTiles& tiles,
                                           const TemblorFused& f, const CUtensorMap* p,
-                                          const CUtensorMap* prev, const CUtensorMap* v) {
+                                          const CUtensorMap* prev, const CUtensorMap* v, const CUtensorMap* first,
+                                          const CUtensorMap* second) {
   extern __shared__ __align__(128) unsigned char raw[];
   auto& shared = *reinterpret_cast<typename T::Shared*>(raw);
   const March march = march_of(s, tiles);
@@ -473,7 +448,7 @@ __device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTil
   if (thread < 32 * T::FIRST_WARPS) {
     first_crew<T>(s, f, shared, at);
   } else if (thread < 32 * (T::FIRST_WARPS + T::SECOND_WARPS)) {
-    second_crew<T>(s, f, shared, at);
+    second_crew<T>(s, f, shared, at, first, second);
   } else if (thread % 32 == 0) {
     feed<T>(s, f, march.tile, shared, at, p, prev, v);
   }

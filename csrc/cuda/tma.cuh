@@ -77,12 +77,15 @@ __device__ __forceinline__ void copy_bytes(void* to, const float* from, uint32_t
       : "memory");
 }
 
-// `bytes`, a multiple of 16, of shared memory to 16 B aligned global memory; belongs to the thread's
-// newest group. What ordinary stores wrote there must have been fenced by `fence_for_copies`.
-__device__ __forceinline__ void copy_bytes_out(float* to, const void* from, uint32_t bytes) {
-  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to),
-               "r"(shared_address(from)), "r"(bytes)
-               : "memory");
+// Box of shared memory, on 128 B, to (z, y, x) of a 3-D tensor, without what lies outside the tensor;
+// belongs to the thread's newest group. What ordinary stores wrote there must have been fenced by
+// `fence_for_copies`.
+__device__ __forceinline__ void copy_box_out(const CUtensorMap* map, const void* from, int z, int y,
+                                             int x) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map),
+      "r"(z), "r"(y), "r"(x), "r"(shared_address(from))
+      : "memory");
 }
 // What the thread asked for since the last commit is a group.
 __device__ __forceinline__ void copies_commit() {

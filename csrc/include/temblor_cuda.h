@@ -170,8 +170,6 @@ typedef struct {
   int32_t sources;
   /* p one step ahead, node 0. */
   float* first;
-  /* p two steps ahead, node 0. */
-  float* second;
   /* First entry of each tile, and their number; entries of a tile by rising plane. */
   const int32_t* entry_first;
   /* Plane (x) of each entry. */

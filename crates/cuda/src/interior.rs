@@ -10,7 +10,7 @@ use crate::fields::Fields;
 use crate::layers::boxes;
 use crate::layout::{Layout, slabs};
 use crate::limbs::{self, Limbs};
-use crate::module::maps::{Element, TensorMap, tensor_map};
+use crate::module::maps::{Element, TensorMap, tensor_map, tensor_map_until};
 use crate::module::{Kernels, StepFields, TmaShape, int};
 use crate::ozaki::{self, Ozaki};
 use crate::parameters::Choices;
@@ -50,6 +50,26 @@ impl Mapped {
     }
 }
 
+/// The kernel of two fused steps.
+#[derive(Debug)]
+struct Fused {
+    mapped: Mapped,
+    /// Of each wavefield as a result, up to the interior's end.
+    results: Vec<TensorMap>,
+}
+
+impl Fused {
+    fn new(mapped: Mapped, layout: &Layout, fields: &Fields) -> Result<Self> {
+        let end = std::array::from_fn(|a| layout.halo[a] + layout.interior.end[a]);
+        let result = |address| tensor_map_until(address, layout, end, RESULT, Element::F32);
+        let results = fields.all().iter().map(|w| result(w.address())).collect::<Result<_>>()?;
+        Ok(Self { mapped, results })
+    }
+}
+
+/// Rows and columns of a result that a warp copies at once.
+const RESULT: [u32; 2] = [4, 64];
+
 /// The kernel of one step.
 #[derive(Debug)]
 enum Single {
@@ -73,7 +93,7 @@ pub(crate) struct Interior {
     halo: [i32; 3],
     empty: bool,
     single: Single,
-    fused: Option<Mapped>,
+    fused: Option<Fused>,
     /// Steps the rim.
     plain: String,
     /// The rim of the interior, which the layers' second step needs one step ahead.
@@ -144,7 +164,8 @@ impl Interior {
                 None => Single::AnyOrder(any_order(other, problem)),
             },
         };
-        let fused = fuses.then(|| mapped(fused2(radius))).transpose()?;
+        let fused =
+            fuses.then(|| Fused::new(mapped(fused2(radius))?, layout, fields)).transpose()?;
         Ok(Self {
             plain: plain(radius),
             step: TemblorStep { begin: part.begin.map(int), end: part.end.map(int), ..*whole },
@@ -154,7 +175,7 @@ impl Interior {
             rim: boxes(&slabs(&part, &part.shrunk(radius)), (1, 256)),
             tiling: fused.as_ref().map(|fused| Tiling {
                 interior: part,
-                tile: fused.shape.tile,
+                tile: fused.mapped.shape.tile,
                 // Nodes along z come in fours.
                 rim: [radius, 4],
             }),
@@ -272,17 +293,15 @@ impl Interior {
         sources: Option<&Sources>,
         n: u64,
     ) -> Result<()> {
-        let Some(mapped) = self.fused.as_ref().filter(|_| !self.empty) else { return Ok(()) };
-        let mut fused = TemblorFused {
-            halo: self.halo,
-            first: fields.node(2),
-            second: fields.node(3),
-            ..Default::default()
-        };
+        let Some(own) = self.fused.as_ref().filter(|_| !self.empty) else { return Ok(()) };
+        let mut fused =
+            TemblorFused { halo: self.halo, first: fields.node(2), ..Default::default() };
         if let Some(sources) = sources {
             sources.fuse(n, &mut fused);
         }
-        kernels.fused2(stream, &mapped.shape, &self.step, &fused, mapped.maps(fields))
+        let results = [2, 3].map(|n| &own.results[fields.slot(n)]);
+        let Fused { mapped, .. } = own;
+        kernels.fused2(stream, &mapped.shape, &self.step, &fused, mapped.maps(fields), results)
     }
 }
 

@@ -190,7 +190,7 @@ impl Kernels {
         unsafe { self.launch(stream, name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
     }
 
-    /// Two steps in the box of `step`; `maps` of p, p- and v.
+    /// Two steps in the box of `step`; `maps` of p, p- and v, `results` of p one and two steps ahead.
     pub(crate) fn fused2(
         &self,
         stream: &CudaStream,
@@ -198,8 +198,11 @@ impl Kernels {
         step: &TemblorStep,
         fused: &TemblorFused,
         maps: [&TensorMap; 3],
+        results: [&TensorMap; 2],
     ) -> Result<()> {
-        let arguments: [&dyn Argument; 6] = [step, &shape.tiles, fused, maps[0], maps[1], maps[2]];
+        let [p, previous, speed] = maps;
+        let arguments: [&dyn Argument; 8] =
+            [step, &shape.tiles, fused, p, previous, speed, results[0], results[1]];
         let grid = [shape.blocks, 1, 1];
         // SAFETY: signature of `acoustic_iso_fused2`; maps and results are fields of the plan.
         unsafe {

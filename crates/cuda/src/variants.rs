@@ -34,10 +34,13 @@ pub(crate) const fn tma_shared(radius: usize) -> usize {
 pub(crate) const fn fused_shared(radius: usize) -> usize {
     // Planes of p start at multiples of 128 bytes.
     let plane = (80 * (24 + 4 * radius) * 4).next_multiple_of(128);
-    // Rings of p one step ahead, of dt^2 c^2 and of p-, and of what the second step adds to.
-    let rings = (2 + 8 + 3) * 80 * (24 + 2 * radius) * 4 + (radius + 3) * 64 * 24 * 4;
+    // Rows on which p is computed one step ahead.
+    let rows = 24 + 2 * radius;
+    // Rings of dt^2 c^2 and of p-, and of p one step ahead; of what the second step adds to, and p one
+    // step ahead on its way out.
+    let rings = (8 + 3) * 80 * rows + 2 * 72 * rows + (radius + 3 + 1) * 64 * 24;
     // Barriers, flags and offsets, sources, the tile's place.
-    4 * plane + rings + 4 * (4 * 8 + 16 + 8) + 16
+    4 * plane + 4 * rings + 4 * (4 * 8 + 16 + 8) + 16
 }
 
 /// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know

@@ -31,13 +31,26 @@ pub(crate) fn tensor_map(
     boxed: [u32; 2],
     element: Element,
 ) -> Result<TensorMap> {
+    let all = [layout.planes, layout.rows, layout.pitch];
+    tensor_map_until(base, layout, all, boxed, element)
+}
+
+/// The same of a field's first elements along (x, y, z) only: what lies beyond reads as zero and is not
+/// written.
+pub(crate) fn tensor_map_until(
+    base: u64,
+    layout: &Layout,
+    end: [usize; 3],
+    boxed: [u32; 2],
+    element: Element,
+) -> Result<TensorMap> {
     use sys::CUtensorMapDataType as Type;
     let (kind, bytes) = match element {
         Element::F32 => (Type::CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4),
         Element::U16 => (Type::CU_TENSOR_MAP_DATA_TYPE_UINT16, 2),
     };
     let mut map = sys::CUtensorMap { opaque: [0; 16] };
-    let dims = [layout.pitch as u64, layout.rows as u64, layout.planes as u64];
+    let dims = [end[2] as u64, end[1] as u64, end[0] as u64];
     let strides = [bytes * layout.stride_y() as u64, bytes * layout.stride_x() as u64];
     let box_dims = [boxed[1], boxed[0], 1];
     let steps = [1_u32; 3];
