@@ -13,7 +13,7 @@
 // p^(n+1) 72 x 32, 7 of 2 p^(n+1) - p^n and one of p^(n+1) on its way out 64 x 24: 226 KiB shared, one block
 // of 16 warps per SM: nine make the first step, six the second, one asks for planes. Two rows of four nodes
 // per thread; of either field four planes and four sums that wait for more planes are in registers.
-// sm_90, CUDA >= 12.0. 10 B and 41 flop per point and step, 46 instructions; 14.8 B between L2 and SM.
+// sm_90, CUDA >= 12.0. 10 B and 41 flop per point and step, 53 instructions; 14.8 B between L2 and SM.
 // On an H200 (docs/cuda-h200.md), Gpts/s at 800^3 and 1024^3: 305 and 293 before the card slows down at its
 // power limit, 277 and 277 over 1.5 s. What lost: rows copied out one by one 267 and 273; results stored by
 // threads 263 and 260, as their stores hold up the pipe that reads shared memory (without any stores 377);

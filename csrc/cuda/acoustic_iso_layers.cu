@@ -78,19 +78,6 @@ __device__ __forceinline__ void cpml(const TemblorStep& s, const TemblorBoxes& b
   }
 }
 
-// The plain step in boxes; bit for bit that of acoustic_iso_tma.
-template <int R>
-__device__ __forceinline__ void plain(const TemblorStep& s, const TemblorBoxes& boxes,
-                                      const float* __restrict__ p, const float* prev, float* next,
-                                      const float* __restrict__ v) {
-  const Column c = column_of(boxes);
-  if (!c.active) return;
-  for (int i = c.i0; i < c.i1; ++i) {
-    const int64_t at = i * s.stride_x + c.j * s.stride_y + c.k;
-    next[at] = stepped<R>(s, p, prev, v, at);
-  }
-}
-
 template <int R>
 __device__ __forceinline__ void minimod(const TemblorStep& s, const TemblorBoxes& boxes,
                                         const TemblorMinimod& m, const float* __restrict__ p,
@@ -169,15 +156,6 @@ __device__ __forceinline__ void minimod(const TemblorStep& s, const TemblorBoxes
       const float* v) {                                                                         \
     minimod<R>(s, boxes, m, p, prev, next, v);                                                  \
   }
-#define TEMBLOR_PLAIN(R)                                                                        \
-  extern "C" __global__ void __launch_bounds__(256, 4) acoustic_iso_plain_r##R(                 \
-      const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorBoxes boxes,        \
-      const float* p, const float* prev, float* next, const float* v) {                         \
-    plain<R>(s, boxes, p, prev, next, v);                                                       \
-  }
-TEMBLOR_PLAIN(2)
-TEMBLOR_PLAIN(3)
-TEMBLOR_PLAIN(4)
 TEMBLOR_LAYERS(1)
 TEMBLOR_LAYERS(2)
 TEMBLOR_LAYERS(3)

@@ -5,17 +5,17 @@ use cudarc::driver::CudaStream;
 use temblor_backend::{Result, SourceTable};
 use temblor_physics::WaveProblem;
 
-use crate::arguments::{TemblorBoxes, TemblorFused, TemblorStep, TemblorTiles};
+use crate::arguments::{TemblorFused, TemblorStep, TemblorTiles};
 use crate::fields::Fields;
-use crate::layers::boxes;
-use crate::layout::{Layout, slabs};
+use crate::layout::Layout;
 use crate::limbs::{self, Limbs};
 use crate::module::maps::{Element, TensorMap, tensor_map, tensor_map_until};
-use crate::module::{Kernels, StepFields, TmaShape, int};
+use crate::module::{Kernels, TmaShape, int};
 use crate::ozaki::{self, Ozaki};
 use crate::parameters::Choices;
 use crate::points::{Sources, Tiling};
 use crate::tiles::{Spread, spread};
+use crate::variants;
 use crate::variants::{fused_shared, tma_shared};
 use crate::wide::{self, Wide};
 
@@ -94,10 +94,6 @@ pub(crate) struct Interior {
     empty: bool,
     single: Single,
     fused: Option<Fused>,
-    /// Steps the rim.
-    plain: String,
-    /// The rim of the interior, which the layers' second step needs one step ahead.
-    rim: TemblorBoxes,
     tiling: Option<Tiling>,
 }
 
@@ -108,7 +104,7 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
     match variant {
         "fused2" => {
             let mut all = wide::names(radius).to_vec();
-            all.extend([shape(fused2(radius)), plain(radius)]);
+            all.push(shape(fused2(radius)));
             all
         }
         "tma" => vec![shape(tma(radius))],
@@ -119,11 +115,6 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
             None => vec![any_order(other, problem)],
         },
     }
-}
-
-/// Entry point of the plain kernel over boxes.
-fn plain(radius: usize) -> String {
-    format!("acoustic_iso_plain_r{radius}")
 }
 
 /// Entry point of a variant that has one per order.
@@ -151,7 +142,7 @@ impl Interior {
                 spread(&part, shape.tile, shape.ramp, units, choices.planes);
             Mapped::new(TmaShape { tiles, blocks, ..shape }, kernels, layout, fields)
         };
-        let fuses = variant == "fused2";
+        let fuses = variant == "fused2" && variants::fuses(problem);
         let single = match variant {
             "tma" => Single::Tma(mapped(tma(radius))?),
             // Whose bits are those of fused steps.
@@ -167,12 +158,10 @@ impl Interior {
         let fused =
             fuses.then(|| Fused::new(mapped(fused2(radius))?, layout, fields)).transpose()?;
         Ok(Self {
-            plain: plain(radius),
             step: TemblorStep { begin: part.begin.map(int), end: part.end.map(int), ..*whole },
             halo: layout.halo.map(int),
             empty: part.is_empty(),
             single,
-            rim: boxes(&slabs(&part, &part.shrunk(radius)), (1, 256)),
             tiling: fused.as_ref().map(|fused| Tiling {
                 interior: part,
                 tile: fused.mapped.shape.tile,
@@ -191,8 +180,6 @@ impl Interior {
             empty: true,
             single: Single::AnyOrder(String::new()),
             fused: None,
-            plain: String::new(),
-            rim: TemblorBoxes::default(),
             tiling: None,
         }
     }
@@ -269,19 +256,6 @@ impl Interior {
     ) -> Result<()> {
         self.ozaki()
             .map_or(Ok(()), |ozaki| ozaki.look_everywhere(stream, kernels, &self.step, fields))
-    }
-
-    /// Queues one step of the interior's rim.
-    pub(crate) fn step_rim(
-        &self,
-        stream: &CudaStream,
-        kernels: &Kernels,
-        fields: &StepFields,
-    ) -> Result<()> {
-        if self.empty {
-            return Ok(());
-        }
-        kernels.plain(stream, &self.plain, &self.step, &self.rim, fields)
     }
 
     /// Queues two steps, the first of which is number `n`, into wavefields 2 and 3.

@@ -248,7 +248,7 @@ mod tests {
                 let layer = layer(cells, minimod);
                 let top = if cells.is_multiple_of(2) { Boundary::Free } else { layer };
                 let problem = layered(shape, top, layer);
-                let layout = Layout::new(&problem, 4, 0);
+                let layout = Layout::new(&problem, 0);
                 let tiles = LayerTiles::new(&problem, &layout, 132).unwrap();
                 Some((problem, layout, tiles))
             })
@@ -309,7 +309,7 @@ mod tests {
         for (cells, minimod) in [(20, false), (27, true)] {
             let layer = layer(cells, minimod);
             let problem = layered([512; 3], layer, layer);
-            let layout = Layout::new(&problem, 0, 0);
+            let layout = Layout::new(&problem, 0);
             let t = LayerTiles::new(&problem, &layout, 132).unwrap().table;
             for n in 0..6 {
                 assert_eq!(t.lanes[n], 8, "{cells} {n}");

@@ -11,12 +11,11 @@ use crate::memory::Buffer;
 use crate::module::{Kernels, StepFields, int, long};
 use crate::operator;
 use crate::sys;
-use crate::variants::TUNED_RADII;
 
 /// Which layer a problem has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// None: walls only.
+    /// None.
     None,
     /// C-PML.
     Cpml,
@@ -46,10 +45,7 @@ impl Kind {
     fn kernel(self, problem: &WaveProblem) -> Option<String> {
         let radius = problem.operator.radius();
         match self {
-            // Along walls that are left out of the interior.
-            Self::None => {
-                TUNED_RADII.contains(&radius).then(|| format!("acoustic_iso_plain_r{radius}"))
-            }
+            Self::None => None,
             Self::Cpml if vectorised(problem) => Some("acoustic_iso_cpml_order8".into()),
             Self::Cpml => Some(format!("acoustic_iso_cpml_r{radius}")),
             Self::Minimod => Some(format!("acoustic_iso_minimod_r{radius}")),
@@ -317,7 +313,7 @@ impl Layers {
             return Ok(());
         }
         match self.kind {
-            Kind::None => kernels.plain(stream, kernel, step, &self.boxes, fields),
+            Kind::None => Ok(()),
             Kind::Cpml => {
                 if let Some(tiles) = &self.tiles {
                     kernels.cpml_tiles(stream, tiles, step, &self.cpml, fields)?;

@@ -21,13 +21,6 @@ impl NodeBox {
         self.end[axis] - self.begin[axis]
     }
 
-    /// Without `rim` nodes on every side.
-    pub(crate) fn shrunk(&self, rim: usize) -> Self {
-        let begin: [usize; 3] = std::array::from_fn(|a| (self.begin[a] + rim).min(self.end[a]));
-        let end = std::array::from_fn(|a| self.end[a].saturating_sub(rim).max(begin[a]));
-        Self { begin, end }
-    }
-
     /// Whether it has no node.
     pub(crate) fn is_empty(&self) -> bool {
         (0..3).any(|a| self.end[a] <= self.begin[a])
@@ -63,9 +56,8 @@ pub(crate) const SECTOR: usize = 8;
 const GROUP: usize = 4;
 
 impl Layout {
-    /// The layout for a problem; `wall` nodes along reflecting faces are left out of the interior, whose
-    /// first node lies `past_line` elements after a line's begin.
-    pub(crate) fn new(problem: &WaveProblem, wall: usize, past_line: usize) -> Self {
+    /// The layout for a problem; the interior's first node lies `past_line` elements after a line's begin.
+    pub(crate) fn new(problem: &WaveProblem, past_line: usize) -> Self {
         let nodes = problem.grid.shape;
         let radius = problem.operator.radius();
         let mut interior = NodeBox { begin: [0; 3], end: nodes };
@@ -75,7 +67,6 @@ impl Layout {
             // q of a C-PML is felt one radius outside the layer.
             let width = |boundary: &Boundary| match boundary {
                 Boundary::Cpml(layer) => layer.cells + radius,
-                Boundary::Free | Boundary::Rigid => wall,
                 other => other.cells(),
             };
             let (mut low, mut high) = (width(&min), width(&max));
@@ -215,7 +206,7 @@ mod tests {
             .boundaries(Boundaries::uniform(layer))
             .build()
             .unwrap();
-        Layout::new(&problem, 4, 0)
+        Layout::new(&problem, 0)
     }
 
     #[test]
@@ -282,7 +273,7 @@ mod tests {
             let layer = Boundary::Cpml(Cpml { cells, r0: 1e-6, peak_hz: 10.0, vmax: 3000.0 });
             let layer = if cells == 0 { Boundary::Zero } else { layer };
             let builder = WaveProblem::builder(grid, 1e-4).boundaries(Boundaries::uniform(layer));
-            let layout = Layout::new(&builder.build().unwrap(), 4, SECTOR);
+            let layout = Layout::new(&builder.build().unwrap(), SECTOR);
             assert_eq!((layout.halo[2] + layout.interior.begin[2]) % LINE, SECTOR);
             assert!((4..4 + LINE).contains(&layout.halo[2]));
         }

@@ -175,21 +175,6 @@ impl Kernels {
         unsafe { self.launch(stream, name, blocks_of(boxes), [threads, 1, 1], 0, &arguments) }
     }
 
-    /// One plain step in boxes.
-    pub(crate) fn plain(
-        &self,
-        stream: &CudaStream,
-        name: &str,
-        step: &TemblorStep,
-        boxes: &TemblorBoxes,
-        fields: &StepFields,
-    ) -> Result<()> {
-        let arguments: [&dyn Argument; 6] =
-            [step, boxes, &fields.current, &fields.previous, &fields.next, &fields.speed];
-        // SAFETY: signature of `acoustic_iso_plain_r*`; the plan owns the fields.
-        unsafe { self.launch(stream, name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
-    }
-
     /// Two steps in the box of `step`; `maps` of p, p- and v, `results` of p one and two steps ahead.
     pub(crate) fn fused2(
         &self,

@@ -194,36 +194,18 @@ impl CudaPlan {
         self.layers.step(stream, &self.kernels, &self.whole, &self.fields.step(0, 1, 1))
     }
 
-    /// Queues two steps, the first of which is number `n`. The layers make their two steps first, on
-    /// the interior's rim one step ahead; then the interior makes its two, reading the layers' first.
+    /// Queues two steps, the first of which is number `n`. There are no layers and no walls.
     fn two_steps(&mut self, n: u64) -> Result<()> {
         let stream = self.stream.clone();
         self.record(&stream, 0, n)?;
         self.mark(Kind::Receivers)?;
-        let (first, second) = (self.fields.step(0, 1, 2), self.fields.step(2, 0, 3));
-        if !self.layers.is_empty() {
-            self.layers.step(&stream, &self.kernels, &self.whole, &first)?;
-            self.mark(Kind::Layers)?;
-            self.interior.step_rim(&stream, &self.kernels, &first)?;
-            self.mark(Kind::Interior)?;
-            if let Some(sources) = &self.sources {
-                sources.inject(&stream, &self.kernels, n, &first)?;
-            }
-            self.mark(Kind::Sources)?;
-            self.fill_images(2)?;
-            self.mark(Kind::Walls)?;
-            self.layers.step(&stream, &self.kernels, &self.whole, &second)?;
-            self.mark(Kind::Layers)?;
-        }
         let sources = self.sources.as_ref();
         self.interior.two_steps(&stream, &self.kernels, &self.fields, sources, n)?;
         self.mark(Kind::Interior)?;
         if let Some(sources) = &self.sources {
-            sources.inject(&stream, &self.kernels, n + 1, &second)?;
+            sources.inject(&stream, &self.kernels, n + 1, &self.fields.step(2, 0, 3))?;
         }
         self.mark(Kind::Sources)?;
-        self.fill_images(3)?;
-        self.mark(Kind::Walls)?;
         self.record(&stream, 2, n + 1)?;
         self.mark(Kind::Receivers)?;
         self.fields.turn();

@@ -2,8 +2,8 @@
 
 use temblor_backend::{Error, Result, Variant};
 use temblor_physics::{
-    Arithmetic, Axis, DigitKind, Digits, Equation, QuantisedOperator, Storage, WaveProblem,
-    WavefieldStorage,
+    Arithmetic, Axis, Boundary, DigitKind, Digits, Equation, Face, QuantisedOperator, Storage,
+    WaveProblem, WavefieldStorage,
 };
 
 use crate::ID;
@@ -43,16 +43,21 @@ pub(crate) const fn fused_shared(radius: usize) -> usize {
     4 * plane + 4 * rings + 4 * (4 * 8 + 16 + 8) + 16
 }
 
-/// Nodes along reflecting faces that the fused kernel leaves to the layers' kernels, which know
-/// about images.
-const WALL: usize = 4;
+/// Whether two steps of a problem can be made on chip: where no layer and no wall has a step of its own in
+/// between.
+pub(crate) fn fuses(problem: &WaveProblem) -> bool {
+    let boundaries = &problem.boundaries;
+    Face::ALL.into_iter().all(|face| {
+        !problem.grid.active(face.axis()) || matches!(boundaries.at(face), Boundary::Zero)
+    })
+}
 
 /// Layout of a problem's fields under a variant.
 pub(crate) fn layout(problem: &WaveProblem, variant: &str) -> Layout {
     match stored::storage_of(problem) {
         Some(_) => Layout::stored(problem),
-        None if variant == "fused2" => Layout::new(problem, WALL, SECTOR),
-        None => Layout::new(problem, 0, 0),
+        None if variant == "fused2" && fuses(problem) => Layout::new(problem, SECTOR),
+        None => Layout::new(problem, 0),
     }
 }
 
@@ -105,10 +110,10 @@ pub(crate) fn list(problem: &WaveProblem, limits: Limits) -> Result<Vec<Variant>
     }
     // Odd steps are made by the kernels of `wide`, which need less.
     if tuned && limits.shared >= fused_shared(radius) {
-        let about = "two steps on chip in 64x24 tiles, a crew of warps per step (sm_90)";
-        // Best without layers on large grids only, which tuning tables know: with layers it steps them
-        // one by one and the interior's rim twice.
-        variants.push(Variant::new("fused2", about, 10.0, flops + more, 2));
+        // Best on large grids only, which tuning tables know.
+        let about = "two steps on chip in 64x24 tiles, a crew of warps per step; beside layers and walls as `wide`";
+        let (bytes, steps) = if fuses(problem) { (10.0, 2) } else { (16.0, 1) };
+        variants.push(Variant::new("fused2", about, bytes, flops + more, steps));
     }
     let about = "a thread per node, any order and shape";
     variants.push(Variant::new("baseline", about, 16.0, flops, 1));
@@ -194,7 +199,7 @@ pub(crate) fn flops(problem: &WaveProblem) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use temblor_physics::Grid;
+    use temblor_physics::{Boundaries, Grid, Minimod};
 
     use super::*;
 
@@ -204,6 +209,31 @@ mod tests {
         let limits = Limits { capability, shared: kib << 10 };
         let variants = list(&builder.build().unwrap(), limits).unwrap();
         variants.into_iter().map(|variant| variant.name).collect()
+    }
+
+    #[test]
+    fn steps_are_fused_where_no_face_has_a_layer_or_a_wall() {
+        let steps = |boundaries: Boundaries| {
+            let grid = Grid::new([64; 3], [10.0; 3], [0.0; 3]).unwrap();
+            let problem = WaveProblem::builder(grid, 1e-3).boundaries(boundaries).build().unwrap();
+            let limits = Limits { capability: 90, shared: 227 << 10 };
+            let variants = list(&problem, limits).unwrap();
+            let fused2 = variants.iter().find(|variant| variant.name == "fused2").unwrap();
+            (
+                fused2.steps_per_pass,
+                layout(&problem, "fused2").halo == layout(&problem, "wide").halo,
+            )
+        };
+        assert_eq!(steps(Boundaries::uniform(Boundary::Zero)), (2, false));
+        for boundary in [
+            Boundary::Free,
+            Boundary::Rigid,
+            Boundary::Minimod(Minimod { cells: 8, eta_peak: 0.1 }),
+        ] {
+            let mut boundaries = Boundaries::uniform(Boundary::Zero);
+            boundaries.set(Face::YMax, boundary);
+            assert_eq!(steps(boundaries), (1, true), "{boundary:?}");
+        }
     }
 
     /// Capability and shared memory per block as CUDA's programming guide has them: 9.0 with 227 KiB, 12.0 with

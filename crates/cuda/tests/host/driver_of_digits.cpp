@@ -21,7 +21,6 @@ namespace {
 const Table all = {
     LAYERS_OF_RADIUS(1), LAYERS_OF_RADIUS(2), LAYERS_OF_RADIUS(3), LAYERS_OF_RADIUS(4),
     LAYERS_OF_RADIUS(5), LAYERS_OF_RADIUS(6), LAYERS_OF_RADIUS(7), LAYERS_OF_RADIUS(8),
-    KERNEL(acoustic_iso_plain_r2), KERNEL(acoustic_iso_plain_r3), KERNEL(acoustic_iso_plain_r4),
     KERNELS_OF_DIGITS(1x1), KERNELS_OF_DIGITS(1x2), KERNELS_OF_DIGITS(2x2), KERNELS_OF_DIGITS(2x3),
     KERNELS_OF_DIGITS(2x3_t1), KERNELS_OF_DIGITS(3x3), KERNEL(acoustic_iso_ozaki_plain), KERNEL(acoustic_iso_limbs_plain),
     KERNEL(acoustic_iso_peaks), KERNEL(record), KERNEL(inject), KERNEL(images),
