@@ -88,13 +88,6 @@ struct Turn {
   static constexpr int value = N;
 };
 
-// The thread's number, asked for anew: what is rare should not hold a register.
-__device__ __forceinline__ int thread_anew() {
-  int thread;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-  return thread;
-}
-
 // Flags of a plane of p^(n+1): it is read by the second step; lies in the grid beside the box; has
 // sources; is the last one.
 constexpr int NEEDED = 1, BESIDE = 2, HAS_SOURCES = 8, LAST = 16;
@@ -174,7 +167,9 @@ __device__ __forceinline__ void feed(const TemblorStep& s, const TemblorFused& f
     // Plane of p^(n+1) that is made from this plane and those before.
     const int made = q - 2 * R;
     if (q >= T::AHEAD) plane_wait(shared.free, q - T::AHEAD);
-    if (made >= T::SPEED_RING) plane_wait(shared.done, made - T::SPEED_RING + R);
+    // The slot of v is free from the plane before, made - 8 + R, on where R < 4; but its barrier may have
+    // turned twice by then, and a wait for it would not end.
+    if (made >= 4) plane_wait(shared.done, made - 4);
     const int first = entry;
     while (entry < entry_end && f.entry_plane[entry] == at.i0 - R + made) ++entry;
     const int i = at.i0 - R + made;
@@ -428,8 +423,7 @@ __device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTil
                                           const TemblorFused& f, const CUtensorMap* p,
                                           const CUtensorMap* prev, const CUtensorMap* v, const CUtensorMap* first,
                                           const CUtensorMap* second) {
-  extern __shared__ __align__(128) unsigned char raw[];
-  auto& shared = *reinterpret_cast<typename T::Shared*>(raw);
+  auto& shared = *reinterpret_cast<typename T::Shared*>(dynamic_shared());
   const March march = march_of(s, tiles);
   const FusedPlace at = {march.i0, s.begin[1] + march.tile / tiles.tiles_z * T::OY,
                          s.begin[2] + march.tile % tiles.tiles_z * T::OZ, march.i1 - march.i0};

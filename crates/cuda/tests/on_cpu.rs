@@ -11,6 +11,11 @@ fn the_stand_in_multiplies_shuffles_and_copies_as_the_manual_says() {
 }
 
 #[test]
+fn two_fused_steps_are_two_single_ones_bit_for_bit_on_the_cpu_whoever_is_slow() {
+    assert!(host::run("fused2.cpp", &[]).contains("all as it should be"));
+}
+
+#[test]
 fn kernels_by_limbs_give_the_laplacian_on_the_cpu() {
     let said = host::run("limbs.cpp", &[]);
     assert!(said.contains("all as it should be"), "{said}");

@@ -71,6 +71,8 @@ struct Fibre {
   uint3 index{};
   std::vector<Copy> open;
   std::vector<std::vector<Copy>> groups;
+  // Bulk copies out of shared memory that nobody has waited for.
+  std::vector<std::function<void()>> out;
 };
 
 // What the lanes of a warp give to a collective; two in turn, since a lane may be one ahead.
@@ -96,6 +98,8 @@ struct Machine {
   int vote = 0;
   // From the last thread and block to the first.
   bool backwards = false;
+  // A warp that has its turn once in a hundred only, if any.
+  int slow = -1;
   // Bytes of dynamic shared memory that the launch asked for.
   size_t shared = SHARED;
 };
@@ -120,6 +124,7 @@ inline void pause() {
 inline void enter() {
   Machine& m = machine();
   m.body();
+  if (!m.now->out.empty()) stop("a thread ends before its copies out of shared memory are read");
   m.now->ended = true;
   --m.live;
   ++m.progress;
@@ -198,11 +203,12 @@ inline void run_block(dim3 block) {
     ++m.warps[f.warp].lanes;
     f.index = {n % block.x, n / block.x % block.y, n / (block.x * block.y)};
   }
-  while (m.live > 0) {
-    const unsigned long before = m.progress;
+  unsigned long before = m.progress;
+  for (int turn = 0; m.live > 0; ++turn) {
+    const bool waits = m.slow >= 0 && turn % 100 != 99;
     for (int step = 0; step < count; ++step) {
       Fibre& f = m.fibres[m.backwards ? count - 1 - step : step];
-      if (f.ended) continue;
+      if (f.ended || (waits && f.warp == m.slow)) continue;
       m.now = &f;
       threadIdx = f.index;
       if (_setjmp(m.home) == 0) {
@@ -216,8 +222,10 @@ inline void run_block(dim3 block) {
         setcontext(&f.context);
       }
     }
+    if (waits) continue;
     if (m.progress == before)
       stop("all threads wait: a barrier or collective that some never reach");
+    before = m.progress;
   }
   const auto written = [](unsigned char byte) { return byte != 0xff; };
   const unsigned char* end = m.memory.data() + m.memory.size();

@@ -13,6 +13,7 @@ inline void prefetch_l2(const void*) {}
 template <class T>
 inline void keep(T*&) {}
 inline void keep(unsigned&) {}
+inline int thread_anew() { return int(threadIdx.x); }
 
 // Copies happen as late as they may: when their group is waited for.
 template <int BYTES>
@@ -46,6 +47,7 @@ struct alignas(128) CUtensorMap {
 };
 namespace on_cpu {
 struct Barrier {
+  uint32_t arrivals = 1, arrived = 0;
   bool expects = false;
   int64_t bytes = 0, asked = 0;
   uint32_t phase = 0;
@@ -59,15 +61,21 @@ inline Barrier& barrier_at(const uint64_t* place) {
 namespace temblor {
 
 inline void barrier_init(uint64_t* barrier, uint32_t arrivals) {
-  if (arrivals != 1) on_cpu::stop("only barriers of one arrival are supported");
   on_cpu::barrier_at(barrier) = {};
+  on_cpu::barrier_at(barrier).arrivals = arrivals;
   *barrier = 0;
 }
 inline void barrier_init_fence() {}
 inline void barrier_expect(uint64_t* barrier, uint32_t bytes) {
   on_cpu::Barrier& b = on_cpu::barrier_at(barrier);
+  if (b.arrivals != 1) on_cpu::stop("only barriers of one arrival may wait for copies");
   if (b.expects) on_cpu::stop("a barrier is asked for before it was waited for");
   b.expects = true, b.bytes = bytes;
+}
+inline void barrier_arrive(uint64_t* barrier) {
+  on_cpu::Barrier& b = on_cpu::barrier_at(barrier);
+  ++on_cpu::machine().progress;
+  if (++b.arrived == b.arrivals) b.arrived = 0, b.phase ^= 1;
 }
 inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
   on_cpu::Barrier& b = on_cpu::barrier_at(barrier);
@@ -100,6 +108,29 @@ inline void copy_box(void* to, const CUtensorMap* map, uint64_t* barrier, int z,
       }
   });
 }
+
+// Copies out of shared memory read it as late as they may: when the thread waits for them.
+inline void copy_box_out(const CUtensorMap* map, const void* from, int z, int y, int x) {
+  const CUtensorMap m = *map;
+  if (reinterpret_cast<uintptr_t>(from) % 128 || z * m.element % 16 || m.box[1] * m.element % 16)
+    on_cpu::stop("a tensor copy off its alignment");
+  on_cpu::machine().now->out.push_back([=] {
+    const char* in = static_cast<const char*>(from);
+    char* to = static_cast<char*>(const_cast<void*>(m.base));
+    for (int j = 0; j < m.box[0]; ++j)
+      for (int k = 0; k < m.box[1]; ++k, in += m.element)
+        if (x >= 0 && x < m.nodes[0] && y + j >= 0 && y + j < m.nodes[1] && z + k >= 0 &&
+            z + k < m.nodes[2])
+          memcpy(to + (x * m.plane + (y + j) * m.row + z + k) * m.element, in, m.element);
+  });
+}
+inline void copies_commit() {}
+inline void copies_wait_read() {
+  for (const auto& copy : on_cpu::machine().now->out) copy();
+  on_cpu::machine().now->out.clear();
+}
+inline void copies_wait() { copies_wait_read(); }
+inline void fence_for_copies() {}
 
 // The fragments of mma.sync (PTX ISA, "Matrix Fragments for mma"), g = lane / 4, t = lane % 4.
 // Result, 16 x 8: rows g (0, 1) and g + 8 (2, 3), columns 2t and 2t + 1.
