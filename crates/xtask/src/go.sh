@@ -42,9 +42,9 @@ cuda() {
 }
 
 patch() {
-    local name
-    for name in patch_card patch_chunks_card patch_sets_card; do
-        try "tests/$name" --ignored --test-threads=1 --nocapture "$@"
+    local program
+    for program in tests/patch_card tests/patch_chunks_card tests/patch_sets_card; do
+        try "$program" --ignored --test-threads=1 --nocapture "$@"
     done
 }
 

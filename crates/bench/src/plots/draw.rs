@@ -10,7 +10,7 @@ use super::{Kind, Look, Plot, PlotError, Series, Theme};
 /// Width of all plots, units.
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 78.0;
-const RIGHT: f64 = 24.0;
+const RIGHT: f64 = 34.0;
 const TOP: f64 = 94.0;
 const HEIGHT: f64 = 330.0;
 const BELOW: f64 = 62.0;
