@@ -115,7 +115,7 @@ int cuMemcpy2DAsync_v2(const copy_of_rows* c, void* q) {
   return answer();
 }
 static int copy_batch(address* to, address* from, size_t* n, size_t count, void* a, size_t* i,
-                          size_t kinds, void* q) {
+                      size_t kinds, void* q) {
   for (size_t k = 0; k < count && !fault; k++) memcpy((void*)to[k], (void*)from[k], n[k]);
   printf("%zu copies by one call\n", count);
   return answer();
@@ -130,25 +130,6 @@ int cuMemsetD8Async(address d, unsigned char v, size_t n, void* q) {
   return answer();
 }
 int cuModuleLoadData(void** m, const void* image) {
-/* A copy of rows: ends of host (1) or device (2) memory without offsets. */
-typedef struct {
-  size_t x, y;
-  int type;
-  void* host;
-  address device;
-  void* array;
-  size_t pitch;
-} end_of_rows;
-typedef struct { end_of_rows from, to; size_t width, height; } copy_of_rows;
-int cuMemcpy2DAsync_v2(const copy_of_rows* c, void* q) {
-  char* from = c->from.type == 1 ? c->from.host : (void*)c->from.device;
-  char* to = c->to.type == 1 ? c->to.host : (void*)c->to.device;
-  if (c->from.pitch < c->width || c->to.pitch < c->width) return 1;
-  for (size_t n = 0; n < c->height && !fault; n++)
-    memcpy(to + n * c->to.pitch, from + n * c->from.pitch, c->width);
-  printf("copy of %zu rows %s\n", c->height, c->to.type == 1 ? "back" : "there");
-  return answer();
-}
   printf("module %d\n", loaded++);
   *m = malloc(1);
   return answer();

@@ -68,6 +68,8 @@ impl Call {
             // SAFETY: this task has begun and has not ended, so that the caller is still in `spread`,
             // whose argument the closure is.
             let work = unsafe { &*self.work.0 };
+            // A panic must not leave the task unended, for whose end the caller waits, nor reach rayon, which
+            // ends the program by it; the caller has it instead.
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(task))) {
                 self.panic.lock().expect("nothing panics under this lock").get_or_insert(panic);
             }
