@@ -104,7 +104,9 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Vec<String> 
     match variant {
         "fused2" => {
             let mut all = wide::names(radius).to_vec();
-            all.push(shape(fused2(radius)));
+            if variants::fuses(problem) {
+                all.push(shape(fused2(radius)));
+            }
             all
         }
         "tma" => vec![shape(tma(radius))],

@@ -45,7 +45,7 @@ impl CudaPlan {
             return Ok(());
         }
         if self.images_stale {
-            self.fill_images(0)?;
+            self.fill_images()?;
         }
         if self.peaks_stale {
             self.interior.look_everywhere(&self.stream, &self.kernels, &self.fields)?;
@@ -179,7 +179,7 @@ impl CudaPlan {
         }
         self.mark(Kind::Sources)?;
         self.fields.swap();
-        self.fill_images(0)?;
+        self.fill_images()?;
         self.mark(Kind::Walls)?;
         let injected = self.sources.as_ref().is_some_and(|sources| !sources.is_over(n));
         self.interior.look_beside(&self.stream, &self.kernels, &self.fields, injected)?;
@@ -223,9 +223,9 @@ impl CudaPlan {
         receivers.record(stream, &self.kernels, &self.layout, field, row)
     }
 
-    /// Fills the halo of a wavefield across reflecting faces.
-    pub(crate) fn fill_images(&mut self, wave: usize) -> Result<()> {
-        let field = self.fields.node(wave);
+    /// Fills the halo of p^n across reflecting faces.
+    pub(crate) fn fill_images(&mut self) -> Result<()> {
+        let field = self.fields.node(0);
         for images in &self.images {
             self.kernels.images(&self.stream, &self.whole, images, field)?;
         }
