@@ -83,7 +83,7 @@ fn convolve(values: &Array3<f64>, axis: usize, kernel: &[f64]) -> Array3<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::{Gradient, Layers};
+    use crate::{Gradient, Layers};
     use ndarray::s;
 
     fn sampler(earth: Earth, smoothing: f64) -> Sampler {
