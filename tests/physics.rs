@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::Parser as _;
 use rstest::rstest;
-use temblor::args::{Cli, Command};
 use temblor::backend::Backend;
+use temblor::command_line::{Cli, Command};
 use temblor::conformance::{judge_variants, physics_checks};
 use temblor::cpu::{CpuBackend, ReferenceBackend};
 

@@ -17,6 +17,7 @@ pub use temblor_solver as solver;
 
 pub mod args;
 pub mod backends;
+pub mod command_line;
 pub mod commands;
 pub mod exit;
 pub mod output;
@@ -35,7 +36,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
 
-use args::{Cli, Command};
+use command_line::{Cli, dispatch};
 
 /// Runs the command line of this process.
 #[must_use]
@@ -89,41 +90,4 @@ fn start_log(verbose: u8, quiet: bool) {
         .with_target(false)
         .without_time()
         .try_init();
-}
-
-fn dispatch(cli: &Cli) -> anyhow::Result<()> {
-    if let Some(threads) = cli.global.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
-    }
-    match &cli.command {
-        Command::Run(args) => commands::run::run(args, cli.global.quiet),
-        Command::Check(args) => commands::check::run(args),
-        Command::Init(args) => commands::init::run(args),
-        Command::Devices(args) => commands::devices::run(args),
-        Command::Tune(args) => commands::tune::run(args, cli.global.quiet),
-        Command::Bench(args) => commands::bench::run(args, cli.global.quiet),
-        Command::Show(args) => commands::show::run(args),
-        Command::Model(args) => commands::model::run(args, cli.global.quiet),
-        Command::Operator(args) => commands::operator::run(args),
-        Command::Patch(args) => commands::patch::run(args, cli.global.quiet),
-        Command::Verify(args) => {
-            let backend = backends::open(&args.backend.backend)?;
-            if commands::verify::run(args, backend.as_ref())? {
-                Ok(())
-            } else {
-                let message = "a physics check failed; the table names it";
-                Err(exit::Failure::VerifyFailed(message.into()).into())
-            }
-        }
-        Command::Conformance(args) => {
-            if commands::conformance::run(args)? {
-                Ok(())
-            } else {
-                let message = "a check failed; the lines that begin with FAIL name it";
-                Err(exit::Failure::VerifyFailed(message.into()).into())
-            }
-        }
-        Command::Io(args) => commands::io::run(args, cli.global.quiet),
-        Command::Completions(args) => commands::completions::run(args),
-    }
 }

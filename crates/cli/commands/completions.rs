@@ -1,9 +1,7 @@
 //! `temblor completions`: completions for a shell, on stdout.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
-
-use crate::args::Cli;
 
 /// Arguments of `temblor completions`.
 #[derive(Debug, Args)]
@@ -16,12 +14,13 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
-/// Prints the completions.
+/// Prints the completions of a command line.
 ///
 /// # Errors
 /// Never.
-pub fn run(args: &CompletionsArgs) -> anyhow::Result<()> {
-    let mut command = Cli::command();
-    clap_complete::generate(args.shell, &mut command, "temblor", &mut std::io::stdout());
+pub fn run(args: &CompletionsArgs, mut command: clap::Command) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "temblor", &mut script);
+    print!("{}", String::from_utf8_lossy(&script));
     Ok(())
 }

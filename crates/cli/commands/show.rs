@@ -10,6 +10,7 @@ use temblor_io::{Format, Traces, Volume};
 use super::io::{Kind as FileKind, usual_kind};
 use super::volume_args::bad_input;
 use super::volume_args::{VolumeArgs, parse_spacing};
+use crate::args::parse_range;
 use crate::picture::{
     Colours, Direction, Gather, Horizontal, Image, Quantity, Section, Style, clip_level,
 };
@@ -341,14 +342,6 @@ fn parse_slice(text: &str) -> Result<(usize, usize), String> {
     let (name, node) = text.split_once('=').ok_or_else(help)?;
     let axis = ["x", "y", "z"].iter().position(|a| *a == name.trim()).ok_or_else(help)?;
     Ok((axis, node.trim().parse().map_err(|_| help())?))
-}
-
-pub(super) fn parse_range(text: &str) -> Result<(usize, usize), String> {
-    let parsed = text
-        .split_once([':', '-'])
-        .and_then(|(a, b)| Some((a.trim().parse().ok()?, b.trim().parse().ok()?)))
-        .filter(|&(a, b): &(usize, usize)| 1 <= a && a <= b);
-    parsed.ok_or_else(|| "give first:last, counted from 1".to_owned())
 }
 
 fn parse_size(text: &str) -> Result<(u32, u32), String> {

@@ -6,14 +6,11 @@ use std::sync::Arc;
 use temblor_io::csv_points;
 use temblor_physics::Grid;
 use temblor_physics::wavelet::Wavelet;
-use temblor_solver::survey::inside;
 use temblor_solver::{Shot, Source};
 
 use super::OneOrMany;
-use super::schema::{
-    LineTable, OutsidePolicy, PointGridTable, ReceiverTable, RunFile, ShotTable, SourceTable,
-    Spread, SpsTable,
-};
+use super::receivers::keep;
+use super::schema::{LineTable, PointGridTable, RunFile, ShotTable, SourceTable, Spread, SpsTable};
 use super::survey;
 use crate::exit::Failure;
 
@@ -224,23 +221,4 @@ fn separate(
     let shot =
         |position| vec![Source { position, wavelet: Arc::clone(&wavelet), scale: table.scale }];
     Ok(points.into_iter().map(shot).collect())
-}
-
-/// Leaves out receivers outside the model where that is asked for.
-pub(super) fn keep(
-    table: &ReceiverTable,
-    grid: &Grid,
-    mut points: Vec<[f64; 3]>,
-    whose: &str,
-    notes: &mut Vec<String>,
-) -> Arc<[[f64; 3]]> {
-    if table.outside == OutsidePolicy::Drop {
-        let before = points.len();
-        points.retain(|&p| inside(grid, p));
-        if points.len() < before {
-            let dropped = before - points.len();
-            notes.push(format!("{dropped} of {before} receivers{whose} lie outside: left out"));
-        }
-    }
-    points.into()
 }

@@ -7,6 +7,7 @@ pub mod geometry;
 pub mod model;
 mod one_or_many;
 mod operator;
+mod receivers;
 pub mod schema;
 mod survey;
 pub mod wavelet;

@@ -7,7 +7,7 @@ use temblor_io::sps::{self, SpsFile, SpsPoint};
 use temblor_physics::Grid;
 use temblor_solver::{Shot, Source};
 
-use super::geometry::keep;
+use super::receivers::keep;
 use super::schema::{RunFile, ShotTable, Spread, SpsTable};
 use crate::exit::Failure;
 

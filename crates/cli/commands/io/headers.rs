@@ -8,7 +8,7 @@ use clap::Args;
 use temblor_io::segy::{Field, HeaderMap, apply_scalar};
 use temblor_io::{Format, Traces, trace_fields};
 
-use crate::commands::show::parse_range;
+use crate::args::parse_range;
 use crate::commands::volume_args::VolumeArgs;
 
 /// Fields that are printed unless others are asked for.
