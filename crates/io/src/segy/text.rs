@@ -79,6 +79,20 @@ fn plain(line: &str) -> Vec<char> {
         .collect()
 }
 
+/// Cuts a line that is too long behind the last blank that fits, or within a word without one.
+fn wrap(line: &[char], width: usize) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = line;
+    while rest.len() > width {
+        let blank = rest[..width].iter().rposition(|&c| c == ' ').filter(|&at| at > 0);
+        let (part, next) = rest.split_at(blank.map_or(width, |at| at + 1));
+        parts.push(part.iter().collect());
+        rest = next;
+    }
+    parts.push(rest.iter().collect());
+    parts
+}
+
 /// Builds the text header: the caller's lines, wrapped at 76 characters, in C 1 to C38. Characters
 /// outside printable ASCII become `?`.
 pub(super) fn encode(
@@ -89,11 +103,7 @@ pub(super) fn encode(
 ) -> Result<Vec<u8>> {
     let mut wrapped: Vec<String> = Vec::new();
     for line in lines {
-        let plain = plain(line);
-        if plain.is_empty() {
-            wrapped.push(String::new());
-        }
-        wrapped.extend(plain.chunks(WIDTH).map(|part| part.iter().collect::<String>()));
+        wrapped.extend(wrap(&plain(line), WIDTH));
     }
     if wrapped.len() > FREE_LINES {
         let remedy = format!("the text header holds {FREE_LINES} lines of {WIDTH} characters");
@@ -118,11 +128,8 @@ pub(super) fn encode_extended(
 ) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(TEXT_BYTES);
     for line in lines {
-        let plain = plain(line);
-        let blank: &[char] = &[];
-        let empty = plain.is_empty().then_some(blank);
-        for part in plain.chunks(COLUMNS).chain(empty) {
-            let card = format!("{:<COLUMNS$}", part.iter().collect::<String>());
+        for part in wrap(&plain(line), COLUMNS) {
+            let card = format!("{part:<COLUMNS$}");
             bytes.extend(card.bytes().map(|b| encoding.encode(b)));
         }
     }
@@ -237,6 +244,15 @@ mod tests {
         assert_eq!(lines[2], "C 3 xxxx");
         assert_eq!(lines[38], "C39 SEG Y REV1");
         assert_eq!(lines[39], "C40 END TEXTUAL HEADER");
+    }
+
+    #[test]
+    fn lines_are_cut_between_words() {
+        let line = format!("{} z_max cpml", "x".repeat(70));
+        let bytes = encode(Path::new("t.sgy"), &[line], "", TextEncoding::Ascii).unwrap();
+        let lines = decode(&bytes);
+        assert_eq!(lines[0], format!("C 1 {}", "x".repeat(70)));
+        assert_eq!(lines[1], "C 2 z_max cpml");
     }
 
     #[test]
