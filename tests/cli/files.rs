@@ -186,20 +186,24 @@ fn shots_and_receivers_come_from_sps_files_with_their_relation() {
     let relations = relation(11, 1.0, 1.0, 3.0) + &relation(12, 2.0, 3.0, 5.0);
     folder.write("a.xps", format!("{head}{relations}").as_bytes());
     folder.temblor(&["run", "run.toml", "--backend", "cpu-ref"]).says(0, &[]);
-    let fields =
-        ["io", "headers", "shot.su", "--fields", "fldr,sx,gx,sdepth,gelev", "--metres", "--csv"];
-    let done = folder.temblor(&fields).says(0, &[]);
+    let fields = "fldr,ep,sx,gx,selev,sdepth,gelev";
+    let headers = ["io", "headers", "shot.su", "--fields", fields, "--metres", "--csv"];
+    let done = folder.temblor(&headers).says(0, &[]);
     let lines: Vec<_> = done.stdout.lines().skip(1).collect();
-    // z = 150 - elevation + depth; elevations in headers are its negative.
+    // Numbers, elevations and depths are the survey's own, not those of the grid.
     let wanted = [
-        "1,1,100,90,55,-40",
-        "2,1,100,180,55,-40",
-        "3,1,100,270,55,-40",
-        "4,2,200,270,55,-40",
-        "5,2,200,360,55,-40",
-        "6,2,200,450,55,-40",
+        "1,11,1,100,90,100,5,110",
+        "2,11,1,100,180,100,5,110",
+        "3,11,1,100,270,100,5,110",
+        "4,12,2,200,270,100,5,110",
+        "5,12,2,200,360,100,5,110",
+        "6,12,2,200,450,100,5,110",
     ];
     assert_eq!(lines, wanted);
+    let repeated = relation(11, 1.0, 1.0, 3.0) + &relation(11, 2.0, 3.0, 5.0);
+    folder.write("a.xps", format!("{head}{repeated}").as_bytes());
+    let done = folder.temblor(&["check", "run.toml"]).says(0, &[]);
+    assert!(done.stdout.contains("shots are numbered from 1"), "{}", done.stdout);
 }
 
 #[test]

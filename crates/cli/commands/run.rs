@@ -189,6 +189,8 @@ fn fingerprint(job: &Job, backend: &dyn Backend, facts: &Facts) -> Fingerprint {
     for source in survey.shots.iter().flat_map(|shot| &shot.sources) {
         if !wavelets.last().is_some_and(|last| Arc::ptr_eq(last, &source.wavelet)) {
             wavelets.push(Arc::clone(&source.wavelet));
+    let labels: Vec<_> = survey.shots.iter().map(|shot| shot.label).collect();
+    print.add("shot points and elevations", &labels);
         }
     }
     let wavelets: Vec<_> = wavelets.iter().map(AsRef::as_ref).collect();

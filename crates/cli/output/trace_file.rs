@@ -78,6 +78,8 @@ fn coordinates(survey: &Survey) -> Vec<f64> {
     let mut last = None;
     for shot in &survey.shots {
         all.extend(shot.sources[0].position);
+        let label = &shot.label;
+        all.extend([label.source_elevation, label.source_depth, label.datum]);
         if !last.is_some_and(|last| Arc::ptr_eq(last, &shot.receivers)) {
             all.extend(shot.receivers.iter().flatten());
             last = Some(&shot.receivers);
@@ -104,7 +106,7 @@ fn text(survey: &Survey) -> Vec<String> {
         format!("Boundaries: {}", boundaries(survey)),
         format!("Peak frequency: {} Hz", survey.band.peak_hz),
         format!("Shots: {}; t = 0 is the start of the wavelet's series", survey.shots.len()),
-        "z is depth, positive downwards; elevations are its negative".into(),
+        elevations(survey),
     ];
     if survey.spec.correct_dispersion {
         lines.push("Time dispersion was corrected".into());
@@ -113,6 +115,13 @@ fn text(survey: &Survey) -> Vec<String> {
         lines.push("Shots of several sources: coordinates are those of the first".into());
     }
     lines
+}
+
+/// How elevations and depths of headers follow from z.
+fn elevations(survey: &Survey) -> String {
+    let datum = survey.shots[0].label.datum;
+    let z = "z is depth, positive downwards; elevations are";
+    if datum.to_bits() == 0 { format!("{z} its negative") } else { format!("{z} {datum} m - z") }
 }
 
 fn boundaries(survey: &Survey) -> String {
@@ -184,12 +193,14 @@ impl TraceFile {
 
 fn trace_header(shot: &Shot, receiver: usize) -> TraceHeader {
     let number = i32::try_from(shot.id).unwrap_or(i32::MAX);
+    let (label, source, at) = (&shot.label, shot.sources[0].position, shot.receivers[receiver]);
     TraceHeader {
         field_record: number,
         trace_in_record: i32::try_from(receiver + 1).unwrap_or(i32::MAX),
-        source_point: number,
-        source: shot.sources[0].position,
-        receiver: shot.receivers[receiver],
+        source_point: i32::try_from(label.source_point).unwrap_or(i32::MAX),
+        source: [source[0], source[1], label.source_depth],
+        source_elevation: label.source_elevation,
+        receiver: [at[0], at[1], at[2] - label.datum],
         ..TraceHeader::default()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use temblor_io::csv_points;
 use temblor_physics::Grid;
 use temblor_physics::wavelet::Wavelet;
-use temblor_solver::{Shot, Source};
+use temblor_solver::{Shot, ShotLabel, Source};
 
 use super::OneOrMany;
 use super::receivers::keep;
@@ -167,7 +167,7 @@ pub fn shots(
                 keep(&file.receivers, grid, moved, &format!(" of shot {id}"), notes)
             }
         };
-        shots.push(Shot { id, sources, receivers });
+        shots.push(Shot { id, label: ShotLabel::flat(id, at[2]), sources, receivers });
     }
     Ok(shots)
 }

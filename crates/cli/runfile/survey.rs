@@ -1,11 +1,12 @@
 //! Surveys in Shell's format: points, and which receivers were live for which shot.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use temblor_io::sps::{self, SpsFile, SpsPoint};
 use temblor_physics::Grid;
-use temblor_solver::{Shot, Source};
+use temblor_solver::{Shot, ShotLabel, Source};
 
 use super::receivers::keep;
 use super::schema::{RunFile, ShotTable, Spread, SpsTable};
@@ -77,18 +78,43 @@ pub(super) fn shots(
         return Err(Failure::input(message).into());
     };
     let wavelet = Arc::new(wavelet.open(folder)?);
+    let records: Vec<_> = related.iter().map(|&(record, ..)| record).collect();
+    let ids = shot_numbers(&records, &path, notes);
     let mut shots = Vec::with_capacity(related.len());
-    for (n, (_, source, live)) in related.into_iter().enumerate() {
-        let id = u32::try_from(n + 1).map_err(|_| Failure::input("more than 2^32 shots"))?;
-        let position = sources.file.sources[source].position(sources.datum);
+    for (id, (_, source, live)) in ids.into_iter().zip(related) {
+        let point = &sources.file.sources[source];
+        let position = point.position(sources.datum);
+        let label = ShotLabel {
+            source_point: u32::try_from(point.name.1 / 100).unwrap_or(id),
+            source_elevation: point.elevation,
+            source_depth: point.depth,
+            datum: receivers.datum,
+        };
         let wavelet = Arc::clone(&wavelet);
         let live = live.into_iter().map(|n| receivers.file.receivers[n].position(receivers.datum));
         let whose = format!(" of shot {id}");
         let receivers = keep(&file.receivers, grid, live.collect(), &whose, notes);
         let sources = vec![Source { position, wavelet, scale: table.scale }];
-        shots.push(Shot { id, sources, receivers });
+        shots.push(Shot { id, label, sources, receivers });
     }
     Ok(shots)
+}
+
+/// Numbers of shots: the field records, so that headers and file names are those of the survey, or
+/// from 1 on where these cannot tell shots apart.
+fn shot_numbers(records: &[i64], path: &Path, notes: &mut Vec<String>) -> Vec<u32> {
+    // Headers hold 31 bits.
+    let fits = |&record: &i64| i32::try_from(record).ok().and_then(|r| u32::try_from(r).ok());
+    let numbers: Option<Vec<u32>> = records.iter().map(fits).collect();
+    let unique = |numbers: &Vec<u32>| numbers.iter().collect::<HashSet<_>>().len() == records.len();
+    numbers.filter(unique).unwrap_or_else(|| {
+        notes.push(format!(
+            "{}: several shots have the same field record, or one that no header holds: shots are \
+             numbered from 1",
+            path.display()
+        ));
+        (1..).take(records.len()).collect()
+    })
 }
 
 /// The tables that a relation needs: one `[shots]` and `[receivers]`, both with `sps` alone.

@@ -28,5 +28,5 @@ pub use run::{Control, Summary, run};
 pub use sink::{Progress, Silent, Sink, Snapshot};
 pub use snapshots::{SnapshotPlan, SnapshotSpec};
 pub use speed::{SpeedRange, WaveSpeed, scan};
-pub use survey::{Band, FaceSpec, Shot, Source, StepRule, Survey, SurveySpec};
+pub use survey::{Band, FaceSpec, Shot, ShotLabel, Source, StepRule, Survey, SurveySpec};
 pub use timing::Timings;

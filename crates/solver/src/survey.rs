@@ -112,11 +112,35 @@ pub struct Source {
     pub scale: f64,
 }
 
+/// What trace headers say of a shot besides its number and positions.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ShotLabel {
+    /// Number of the source point.
+    pub source_point: u32,
+    /// Elevation of the surface at the first source, m.
+    pub source_elevation: f64,
+    /// Depth of the first source below that surface, m.
+    pub source_depth: f64,
+    /// Elevation of z = 0, m: a receiver's elevation is it minus the receiver's z.
+    pub datum: f64,
+}
+
+impl ShotLabel {
+    /// That of a source point whose first source is at a depth of `z`, m, where z = 0 is the surface
+    /// and the datum of elevations.
+    #[must_use]
+    pub const fn flat(source_point: u32, z: f64) -> Self {
+        Self { source_point, source_elevation: 0.0, source_depth: z, datum: 0.0 }
+    }
+}
+
 /// Sources that fire at once, and the receivers that listen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shot {
     /// Number of the shot, as in file names and trace headers.
     pub id: u32,
+    /// What trace headers say of it besides.
+    pub label: ShotLabel,
     /// Sources, at least one.
     pub sources: Vec<Source>,
     /// Receiver positions (x, y, z), m; at least one.

@@ -19,8 +19,12 @@ pub struct TraceHeader {
     pub trace_in_line: i32,
     /// Energy source point number. Bytes 17-20.
     pub source_point: i32,
-    /// Source (x, y, depth), m. Bytes 73-80 and 49-52; depth is positive downwards.
+    /// Source (x, y, depth), m. Bytes 73-80 and 49-52; depth is positive downwards, below
+    /// [`TraceHeader::source_elevation`].
     pub source: [f64; 3],
+    /// Elevation of the surface at the source, m. Bytes 45-48; reading takes it off the depth and
+    /// gives 0.
+    pub source_elevation: f64,
     /// Receiver (x, y, depth), m. Bytes 81-88 and, as elevation, 41-44 with the sign changed.
     pub receiver: [f64; 3],
     /// Source-receiver distance, m, stored in whole metres as revision 1 has no scalar for it (and
@@ -153,6 +157,7 @@ impl TraceHeader {
             trace_in_line: number(own::TRACL, more::TRACL),
             source_point: whole(value(own::EP)),
             source: [metres(own::SX, more::SX, xy), metres(own::SY, more::SY, xy), source_depth],
+            source_elevation: 0.0,
             receiver: [
                 metres(own::GX, more::GX, xy),
                 metres(own::GY, more::GY, xy),
@@ -177,7 +182,7 @@ impl TraceHeader {
         };
         let [source, receiver] = [self.source, self.receiver];
         let horizontal = [source[0], source[1], receiver[0], receiver[1], self.cdp[0], self.cdp[1]];
-        let depths = [source[2], receiver[2]];
+        let depths = [source[2], receiver[2], self.source_elevation];
         let all = || horizontal.iter().chain(&depths);
         if let Some(bad) = all().find(|v| !v.is_finite()) {
             return Err(fail(format!("a coordinate is {bad}"), "give finite metres"));
@@ -230,6 +235,7 @@ impl TraceHeader {
         let fits = "checked when the scalar was chosen";
         if let Some(scalar) = z_scalar {
             raw.set_i32(41, -scaled(receiver[2], scalar).expect(fits));
+            raw.set_i32(45, scaled(self.source_elevation, scalar).expect(fits));
             raw.set_i32(49, scaled(source[2], scalar).expect(fits));
         }
         raw.set_i16(69, z_scalar.unwrap_or(1));
@@ -291,6 +297,7 @@ impl TraceHeader {
             put(shared.order, &mut bytes, byte - 1, value.to_be_bytes());
         };
         float(33, 0.0 - self.receiver[2]);
+        float(49, self.source_elevation);
         float(57, self.source[2]);
         float(97, self.source[0]);
         float(105, self.source[1]);
