@@ -1,7 +1,7 @@
 //! What can be known of a run before it starts: variant, memory, resolution, doubts.
 
 use temblor_backend::{Backend, Parameters, PlanOptions, Variant, parameters};
-use temblor_physics::{Boundary, Face, Minimod, dispersion};
+use temblor_physics::{Boundary, Face, Minimod, Operator, dispersion};
 use temblor_solver::{MemoryPlan, Survey, plan_options};
 
 use crate::runfile::Job;
@@ -12,6 +12,9 @@ const PEAK_TOLERANCE: f64 = 0.01;
 
 /// The same at the highest frequency, which is 40 dB down.
 const MAX_TOLERANCE: f64 = 0.03;
+
+/// Part of a trace that time dispersion may take before a run is warned of it.
+const TIME_TOLERANCE: f64 = 0.1;
 
 /// Layers below this width absorb little; the guide has the table.
 const FEW_CELLS: usize = 10;
@@ -113,6 +116,7 @@ impl Facts {
 
     fn doubts(&mut self, survey: &Survey) {
         self.doubt_resolution(survey);
+        self.doubt_time(survey);
         doubt_points(survey, &mut self.warnings);
         doubt_boundaries(survey, &mut self.warnings);
         let pass = survey.resampler.passband_hz();
@@ -129,6 +133,17 @@ impl Facts {
             self.warnings.push(format!(
                 "the wavelet lasts until {:.3} s and the record ends at {} s",
                 survey.band.end, survey.spec.duration
+            ));
+        }
+    }
+
+    fn doubt_time(&mut self, survey: &Survey) {
+        if let Some(found) = time_dispersion(survey).filter(|found| found.error > TIME_TOLERANCE) {
+            self.warnings.push(format!(
+                "time steps disperse waves: up to {:.0} % of a trace (relative L2) at {:.0} m from \
+                 the source; [time] dispersion_correction = true removes it",
+                100.0 * found.error,
+                found.distance
             ));
         }
     }
@@ -168,6 +183,43 @@ impl Facts {
             100.0 * max
         ));
     }
+}
+
+/// What the dispersion of time steps does to traces.
+#[derive(Debug, Clone, Copy)]
+pub struct TimeDispersion {
+    /// Relative L2 error of a trace of a Ricker wavelet.
+    pub error: f64,
+    /// The largest distance from a source to a receiver of its shot, where it is, m.
+    pub distance: f64,
+    /// Its shot.
+    pub shot: u32,
+}
+
+/// The largest of a survey, unless it is corrected or part of the operator's fit.
+#[must_use]
+pub fn time_dispersion(survey: &Survey) -> Option<TimeDispersion> {
+    if survey.spec.correct_dispersion
+        || matches!(survey.spec.operator, Operator::Fitted(fit) if fit.time.is_some())
+    {
+        return None;
+    }
+    let apart = |a: [f64; 3], b: [f64; 3]| {
+        (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f64>().sqrt()
+    };
+    let (distance, shot) = survey
+        .shots
+        .iter()
+        .flat_map(|shot| {
+            let source = shot.sources[0].position;
+            shot.receivers.iter().map(move |&receiver| (apart(source, receiver), shot.id))
+        })
+        .max_by(|a, b| a.0.total_cmp(&b.0))?;
+    // Spectral moments of the Ricker wavelet: sqrt of the mean of w^6 over w0^6, 3-D and 2-D.
+    let moment = if survey.spec.grid.dimensions() == 3 { 2.22 } else { 3.0_f64.sqrt() };
+    let w0 = 2.0 * std::f64::consts::PI * survey.band.peak_hz;
+    let error = moment * w0.powi(3) * survey.dt().powi(2) * distance / (24.0 * survey.speed.min);
+    Some(TimeDispersion { error, distance, shot })
 }
 
 /// A variant with parameters, as logs and tables name it.

@@ -28,6 +28,7 @@ fn refused(folder: &Folder, code: i32, pieces: &[&str]) {
 #[case::two_models("constant = 2000.0", "constant = 2000.0, file = \"vp.npy\"", &["exactly one"])]
 #[case::no_model("constant = 2000.0", "", &["exactly one"])]
 #[case::key_of_a_file("constant = 2000.0", "constant = 2000.0, byte_order = \"big\"", &["byte_order"])]
+#[case::kilometres("constant = 2000.0", "constant = 2.0", &["2 m/s", "km/s", "scale = 1000.0"])]
 #[case::missing_model("constant = 2000.0", "file = \"none.npy\"", &["none.npy"])]
 #[case::layers_upwards("constant = 2000.0", "layers = [{ vp = 1.0 }, { vp = 2.0, top = -5.0 }]", &["layer 2", "-5"])]
 #[case::dt_above_the_limit("cfl_fraction = 0.9", "dt = 0.005", &["5.0", "limit", "2.77"])]
@@ -41,11 +42,11 @@ fn refused(folder: &Folder, code: i32, pieces: &[&str]) {
 #[case::no_cells("cells = 10", "cells = 0", &["cells is 0"])]
 #[case::bad_r0("cells = 10", "cells = 10, r0 = 2.0", &["r0 is 2"])]
 #[case::mixed_layers("[boundary]", "[boundary]\nz_max = \"minimod\"", &["cpml and minimod"])]
-#[case::unknown_wavelet("kind = \"ricker\"", "kind = \"klauder\"", &["line 13", "klauder", "ricker"])]
+#[case::unknown_wavelet("kind = \"ricker\"", "kind = \"klauder\"", &["line 13", "klauder", "ricker", "`file`"])]
 #[case::negative_frequency("peak_hz = 15.0", "peak_hz = -15.0", &["peak_hz is -15"])]
 #[case::aliased("peak_hz = 15.0", "peak_hz = 60.0", &["1.21 nodes", "below 2", "spacing of 3.015"])]
 #[case::source_outside("[300.0, 0.0, 200.0]", "[300.0, 0.0, 401.0]", &["source 1 of shot 1 at (300, 0, 401)", "400"])]
-#[case::receivers_outside("to = [500.0", "to = [700.0", &["1 point lies outside", "receiver 5 of shot 1 at (700, 0, 100)"])]
+#[case::receivers_outside("to = [500.0", "to = [700.0", &["1 point lies outside", "receiver 5 of shot 1 at (700, 0, 100)", "origin", "outside = \"drop\""])]
 #[case::no_receivers("line = { from = [100.0, 0.0, 100.0], to = [500.0, 0.0, 100.0], count = 5 }", "positions = []", &["[receivers] names no point"])]
 #[case::no_sources("positions = [[300.0, 0.0, 200.0]]", "positions = []", &["[source] names no point"])]
 #[case::no_points_on_a_line("count = 5", "count = 0", &["count is [0, 1, 1]"])]
@@ -129,6 +130,21 @@ fn too_few_points_per_wavelength_are_a_warning_with_a_spacing() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(done.stdout.contains("warning: too few points per wavelength"), "{}", done.stdout);
     assert!(done.stdout.contains("a spacing of"), "{}", done.stdout);
+}
+
+#[test]
+fn dispersion_of_time_steps_is_a_warning_until_it_is_corrected() {
+    let folder = Folder::small("peak_hz = 15.0", "peak_hz = 25.0");
+    let done = folder.temblor(&["check", "run.toml"]).says(0, &[]);
+    // sqrt(3) w0^3 dt^2 r / (24 c) of r = 223.6 m, c = 2000 m/s and dt = 2.4958 ms.
+    let said = "warning: time steps disperse waves: up to 19 % of a trace";
+    assert!(done.stdout.contains(said), "{}", done.stdout);
+    folder.temblor(&["run", "run.toml"]).says(0, &["time steps disperse waves"]);
+    let text = replaced(SMALL, "peak_hz = 15.0", "peak_hz = 25.0");
+    let corrected = "duration = 0.3\ndispersion_correction = true";
+    let folder = Folder::with(&replaced(&text, "duration = 0.3", corrected));
+    let done = folder.temblor(&["check", "run.toml"]).says(0, &[]);
+    assert!(!done.stdout.contains("time steps disperse"), "{}", done.stdout);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use temblor_physics::{Arithmetic, Boundary, BoundaryKind, Face, Operator, cfl, d
 use temblor_solver::Survey;
 
 use crate::args::{BackendArgs, NumericsArgs, RunFileArg};
-use crate::preflight::{Facts, suggested_minimod};
+use crate::preflight::{Facts, TimeDispersion, suggested_minimod, time_dispersion};
 use crate::runfile::{Job, OutputSpec};
 use crate::{backends, output};
 
@@ -170,32 +170,13 @@ fn print_resolution(survey: &Survey, facts: &Facts) {
         println!("dispersion   space and time are fitted together; the figures are of both");
         return;
     }
-    let Some((distance, shot)) = farthest(survey) else { return };
-    // Spectral moments of the Ricker wavelet: sqrt of the mean of w^6 over w0^6, 3-D and 2-D.
-    let moment = if survey.spec.grid.dimensions() == 3 { 2.22 } else { 3.0_f64.sqrt() };
-    let w0 = 2.0 * std::f64::consts::PI * band.peak_hz;
-    let error = moment * w0.powi(3) * survey.dt().powi(2) * distance / (24.0 * survey.speed.min);
+    let Some(TimeDispersion { error, distance, shot }) = time_dispersion(survey) else { return };
     println!(
         "dispersion   of time: up to {:.2} % of a trace (relative L2) at {distance:.0} m from the \
          source (shot {shot}){}",
         100.0 * error,
         if error > 0.05 { "; dispersion_correction = true removes it" } else { "" }
     );
-}
-
-/// Largest distance from a source to a receiver of its shot, m, and the shot.
-fn farthest(survey: &Survey) -> Option<(f64, u32)> {
-    let distance = |a: [f64; 3], b: [f64; 3]| {
-        (0..3).map(|axis| (a[axis] - b[axis]).powi(2)).sum::<f64>().sqrt()
-    };
-    survey
-        .shots
-        .iter()
-        .flat_map(|shot| {
-            let source = shot.sources[0].position;
-            shot.receivers.iter().map(move |&receiver| (distance(source, receiver), shot.id))
-        })
-        .max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 fn print_boundaries(survey: &Survey) {

@@ -136,9 +136,9 @@ pub fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     outputs.close();
     let t = &summary.timings;
     tracing::info!(
-        "{} written; {} shots in {:.2} s, {:.3} Gpts/s in the time loop, {:.3} in all",
+        "{} written; {} in {:.2} s, {:.3} Gpts/s in the time loop, {:.3} in all",
         job.output.traces.display(),
-        summary.shots,
+        shots_in_words(summary.shots),
         t.whole.as_secs_f64(),
         t.rate(t.time_loop.seconds()),
         t.rate(t.whole.as_secs_f64())
@@ -152,13 +152,17 @@ fn pending(survey: &Survey, outputs: &Outputs) -> Vec<Shot> {
     survey.shots[outputs.finished().len().min(survey.shots.len())..].to_vec()
 }
 
+fn shots_in_words(count: usize) -> String {
+    if count == 1 { "1 shot".into() } else { format!("{count} shots") }
+}
+
 fn announce(job: &Job, facts: &Facts) {
     let survey = &job.survey;
     let [nx, ny, nz] = survey.padding.padded;
     tracing::info!(
-        "{} shots of {} steps of {:.4e} s ({:.2} of the limit) on {nx} x {ny} x {nz} nodes, {:.1} \
+        "{} of {} steps of {:.4e} s ({:.2} of the limit) on {nx} x {ny} x {nz} nodes, {:.1} \
          points per wavelength at the peak, {:.1} MiB",
-        survey.shots.len(),
+        shots_in_words(survey.shots.len()),
         survey.steps(),
         survey.dt(),
         survey.cfl_fraction(),
@@ -185,12 +189,12 @@ fn fingerprint(job: &Job, backend: &dyn Backend, facts: &Facts) -> Fingerprint {
         .flat_map(|shot| shot.sources.iter().map(move |s| (shot.id, s.position, s.scale)))
         .collect();
     print.add("sources", &sources);
+    let labels: Vec<_> = survey.shots.iter().map(|shot| shot.label).collect();
+    print.add("shot points and elevations", &labels);
     let mut wavelets: Vec<_> = Vec::new();
     for source in survey.shots.iter().flat_map(|shot| &shot.sources) {
         if !wavelets.last().is_some_and(|last| Arc::ptr_eq(last, &source.wavelet)) {
             wavelets.push(Arc::clone(&source.wavelet));
-    let labels: Vec<_> = survey.shots.iter().map(|shot| shot.label).collect();
-    print.add("shot points and elevations", &labels);
         }
     }
     let wavelets: Vec<_> = wavelets.iter().map(AsRef::as_ref).collect();

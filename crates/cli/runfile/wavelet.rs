@@ -51,7 +51,10 @@ impl<'de> Deserialize<'de> for WaveletSpec {
         if is_file {
             WaveletFile::deserialize(table).map(Self::File).map_err(serde::de::Error::custom)
         } else {
-            Wavelet::deserialize(table).map(Self::Known).map_err(serde::de::Error::custom)
+            Wavelet::deserialize(table).map(Self::Known).map_err(|error| {
+                let known = error.to_string().replace("`samples`", "`samples`, `file`");
+                serde::de::Error::custom(known)
+            })
         }
     }
 }

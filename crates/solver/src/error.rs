@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// A wave speed that is not positive and finite.
     #[error(
-        "the wave speed at node {node:?} (x, y, z) is {value} m/s: every value must be positive and finite"
+        "the wave speed at node {node:?} (x, y, z) is {value} m/s: every value must be positive and finite; `temblor io describe` counts those that are not"
     )]
     BadWaveSpeed {
         /// First bad node (x, y, z) of the user's model.
@@ -34,7 +34,7 @@ pub enum Error {
     Model(#[source] BoxError),
     /// Sources or receivers outside the model.
     #[error(
-        "{} outside the model, whose nodes span x {x:?}, y {y:?}, z {z:?} m: {}\nmove them inside or enlarge the grid",
+        "{} outside the model, whose nodes span x {x:?}, y {y:?}, z {z:?} m: {}\nmove them inside, enlarge the grid or set its origin; outside = \"drop\" leaves receivers out",
         counted(points.len(), "point lies", "points lie"),
         points.join("; ")
     )]
@@ -50,7 +50,8 @@ pub enum Error {
     },
     /// Fewer than two nodes per shortest wavelength.
     #[error(
-        "the shortest wavelength has {points:.2} nodes ({vmin} m/s at {hz:.1} Hz), and below 2 it aliases: use a spacing of {spacing:.3} m or less, or a lower frequency"
+        "the shortest wavelength has {points:.2} nodes ({vmin} m/s at {hz:.1} Hz), and below 2 it aliases: {}use a spacing of {spacing:.3} m or less, or a lower frequency",
+        kilometres(*vmin)
     )]
     TooCoarse {
         /// Nodes per wavelength.
@@ -179,6 +180,18 @@ impl Error {
         remedy: impl Into<String>,
     ) -> Self {
         Self::Invalid { what: what.into(), got: got.to_string(), remedy: remedy.into() }
+    }
+}
+
+/// Below it, m/s, a wave speed is more likely one in km/s.
+const SLOWEST: f64 = 20.0;
+
+/// What to do first about a speed that looks like km/s.
+fn kilometres(vmin: f64) -> &'static str {
+    if vmin < SLOWEST {
+        "if that is in km/s, scale = 1000.0 beside the file's name makes it m/s; else "
+    } else {
+        ""
     }
 }
 

@@ -73,8 +73,9 @@ pub(super) fn find(source: &Source, options: &SegyOptions) -> Result<Dialect> {
 fn refused(path: &Path, misfits: &[Misfit], hint: &str) -> Error {
     let tried: Vec<&str> = misfits.iter().map(|misfit| misfit.what.as_str()).collect();
     let remedy = format!(
-        "{hint}copy the file again, allow whole traces to be read before a cut, or say what it is: \
-         byte order, sample format, samples per trace, extended text headers, first byte of traces"
+        "{hint}copy the file again, read the whole traces before a cut (--allow-truncated, \
+         SegyOptions::allow_truncated), or say what it is: byte order, sample format, samples per \
+         trace, extended text headers, first byte of traces"
     );
     let offset = misfits.last().map_or(0, |misfit| misfit.offset);
     Error::format(path, offset, format!("no dialect fits: {}", tried.join("; ")), remedy)
