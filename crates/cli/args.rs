@@ -8,7 +8,7 @@ use temblor_physics::Arithmetic;
 /// Which backend, and which of its kernels.
 #[derive(Debug, Clone, Args)]
 pub struct BackendArgs {
-    /// Backend: auto, or a name from `temblor devices`
+    /// Backend: auto, or a name from `temblor devices`; cuda:1 is its device 1
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub backend: String,
     /// Kernel variant [default: the fastest known for the problem]

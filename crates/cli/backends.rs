@@ -13,7 +13,8 @@ struct Entry {
     about: &'static str,
     /// Whether its memory is the host's.
     on_host: bool,
-    open: fn() -> Opened,
+    /// Opens a device by its number.
+    open: fn(usize) -> Opened,
     list: fn() -> Result<Vec<Seen>, String>,
 }
 
@@ -23,7 +24,7 @@ pub struct Listed {
     /// What it is.
     #[serde(flatten)]
     pub info: DeviceInfo,
-    /// Direct access; runs use device 0.
+    /// Direct access.
     pub peers: Vec<usize>,
 }
 
@@ -69,8 +70,8 @@ fn only(backend: &dyn Backend) -> Result<Vec<Seen>, String> {
 }
 
 #[cfg(feature = "cuda")]
-fn cuda() -> Opened {
-    Ok(Box::new(temblor_cuda::CudaBackend::new(0).map_err(with_source)?))
+fn cuda(device: usize) -> Opened {
+    Ok(Box::new(temblor_cuda::CudaBackend::new(device).map_err(with_source)?))
 }
 
 #[cfg(feature = "cuda")]
@@ -89,11 +90,21 @@ fn with_source(error: temblor_backend::Error) -> String {
     }
 }
 
-fn cpu() -> Opened {
+/// Refuses all but device 0 of a backend that has one.
+fn first_of_one(device: usize) -> Result<(), String> {
+    if device == 0 {
+        return Ok(());
+    }
+    Err(format!("device {device} was asked for and there is one, device 0"))
+}
+
+fn cpu(device: usize) -> Opened {
+    first_of_one(device)?;
     Ok(Box::new(CpuBackend::new()))
 }
 
-fn cpu_ref() -> Opened {
+fn cpu_ref(device: usize) -> Opened {
+    first_of_one(device)?;
     Ok(Box::new(ReferenceBackend::new()))
 }
 
@@ -124,13 +135,47 @@ pub fn all() -> Vec<Known> {
     let known = |entry: &Entry| Known {
         name: entry.name,
         about: entry.about,
-        backend: (entry.open)(),
+        backend: (entry.open)(0),
         devices: (entry.list)().unwrap_or_default(),
     };
     BACKENDS.iter().map(known).collect()
 }
 
-/// Opens a backend; `auto` takes the first whose device works.
+/// Splits `cuda:1` into the backend's name and the number of a device, as `temblor devices` counts
+/// them; without a number it is device 0.
+///
+/// # Errors
+/// [`Failure::Unsupported`] if what follows the colon is no number.
+fn name_and_device(name: &str) -> Result<(&str, usize), Failure> {
+    let Some((backend, device)) = name.split_once(':') else { return Ok((name, 0)) };
+    let device = device.parse().map_err(|_| {
+        Failure::Unsupported(format!(
+            "`{name}` names no device: write the backend, a colon and a number from `temblor \
+             devices`, such as {backend}:1"
+        ))
+    })?;
+    Ok((backend, device))
+}
+
+/// Opens several backends whose results stand beside each other by the backends' names.
+///
+/// # Errors
+/// As for [`open`], and [`Failure::Unsupported`] if a backend is there twice.
+pub fn open_each(names: &[String]) -> Result<Vec<Box<dyn Backend>>, Failure> {
+    let mut seen = Vec::new();
+    for name in names {
+        let (backend, _) = name_and_device(name)?;
+        if seen.contains(&backend) {
+            return Err(Failure::Unsupported(format!(
+                "backend `{backend}` is there twice: measure its devices one at a time"
+            )));
+        }
+        seen.push(backend);
+    }
+    names.iter().map(|name| open(name)).collect()
+}
+
+/// Opens a backend, on device N for `NAME:N`; `auto` takes the first whose device works.
 ///
 /// # Errors
 /// [`Failure::Unsupported`] for an unknown name or a device that cannot be used.
@@ -159,13 +204,14 @@ pub fn open_where(
 }
 
 fn open_named(name: &str) -> Result<Box<dyn Backend>, Failure> {
-    let Some(entry) = BACKENDS.iter().find(|entry| entry.name == name) else {
+    let (backend, device) = name_and_device(name)?;
+    let Some(entry) = BACKENDS.iter().find(|entry| entry.name == backend) else {
         let names = names().join(", ");
         return Err(Failure::Unsupported(format!(
-            "there is no backend `{name}` in this build; it has: {names}"
+            "there is no backend `{backend}` in this build; it has: {names}"
         )));
     };
-    (entry.open)()
+    (entry.open)(device)
         .map_err(|why| Failure::Unsupported(format!("backend `{name}` cannot be used: {why}")))
 }
 
@@ -173,7 +219,7 @@ fn open_first(
     solves: impl Fn(&dyn Backend) -> Result<(), String>,
 ) -> Result<Box<dyn Backend>, Failure> {
     for entry in BACKENDS {
-        match (entry.open)().and_then(|backend| solves(backend.as_ref()).map(|()| backend)) {
+        match (entry.open)(0).and_then(|backend| solves(backend.as_ref()).map(|()| backend)) {
             Ok(backend) => {
                 let device = backend.device();
                 tracing::info!("backend auto: {} on {} ({})", entry.name, device.name, device.arch);

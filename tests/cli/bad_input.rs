@@ -169,6 +169,16 @@ fn an_unknown_backend_is_refused_with_the_known_ones() {
     folder.temblor(&["verify", "--backend", "cpu", "--variant", "magic"]).says(3, &["magic"]);
 }
 
+#[rstest]
+#[case::of_one("cpu:1", &["backend `cpu:1` cannot be used", "device 1", "there is one, device 0"])]
+#[case::no_number("cpu:one", &["`cpu:one` names no device", "cpu:1"])]
+#[case::no_backend("gpu:1", &["no backend `gpu`", "cpu-ref"])]
+fn a_device_that_is_not_there_is_refused(#[case] name: &str, #[case] pieces: &[&str]) {
+    let folder = Folder::with(SMALL);
+    folder.temblor(&["run", "run.toml", "--backend", name]).says(3, pieces);
+    folder.temblor(&["run", "run.toml", "--backend", "cpu:0"]).says(0, &[]);
+}
+
 #[test]
 fn arithmetic_that_the_backend_lacks_is_unsupported() {
     let folder = Folder::small("[boundary]", "[operator]\narithmetic = \"f64\"\n[boundary]");

@@ -216,7 +216,7 @@ fn open(
     unusable: &mut Vec<(String, String)>,
 ) -> Result<Vec<Box<dyn Backend>>, Failure> {
     if !names.is_empty() {
-        return names.iter().map(|name| backends::open(name)).collect();
+        return backends::open_each(names);
     }
     let mut opened = Vec::new();
     for known in backends::all() {

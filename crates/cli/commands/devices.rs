@@ -47,7 +47,7 @@ pub fn run(args: &DevicesArgs) -> anyhow::Result<()> {
         }
         // With one device the line above has said it.
         if known.backend.is_ok() || known.devices.len() > 1 {
-            print_devices(&known.devices);
+            print_devices(known.name, &known.devices);
         }
         if let Ok(backend) = &known.backend {
             let can = backend.capabilities();
@@ -68,8 +68,8 @@ fn device_json(device: &Seen) -> serde_json::Value {
     }
 }
 
-/// Devices with their numbers if there are several; runs use the first.
-fn print_devices(devices: &[Seen]) {
+/// Devices with their numbers if there are several.
+fn print_devices(name: &str, devices: &[Seen]) {
     let several = devices.len() > 1;
     for (n, device) in devices.iter().enumerate() {
         let label = if several { format!("device {n}") } else { "device".into() };
@@ -92,7 +92,7 @@ fn print_devices(devices: &[Seen]) {
         }
     }
     if several {
-        println!("  runs use     device 0");
+        println!("  runs use     device 0, or N with --backend {name}:N");
     }
 }
 

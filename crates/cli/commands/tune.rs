@@ -43,7 +43,7 @@ pub struct TuneArgs {
     /// Run file (TOML) to measure for; `temblor init` writes one
     #[arg(value_name = "RUN_FILE", required_unless_present_any = ["show", "export"])]
     pub file: Option<PathBuf>,
-    /// Backend: auto, or a name from `temblor devices`
+    /// Backend: auto, or a name from `temblor devices`; cuda:1 is its device 1
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub backend: String,
     /// Time to search for, such as 90s or 5m

@@ -291,8 +291,8 @@ pub fn run(args: &BenchArgs, quiet: bool) -> anyhow::Result<()> {
         }
     }
     files.begin(devices.clone())?;
-    let mut show =
-        Show { stages, files, error: None, quiet, header: false, width: table::width(&planned) };
+    let (width, backends) = (table::width(&planned), args.backend.clone());
+    let mut show = Show { stages, files, error: None, quiet, header: false, width, backends };
     let within = args.timing.within.unwrap_or(f64::INFINITY);
     let stopped = || stop.load(Ordering::Relaxed) || began.elapsed().as_secs_f64() > within;
     let whole = measure::run(&planned, &subjects, &devices, &settings, &stopped, &mut show);
@@ -375,7 +375,7 @@ fn open(names: &[String]) -> Result<Vec<Subject>, Failure> {
         Subject { backend, on_host }
     };
     if !names.is_empty() {
-        return names.iter().map(|name| backends::open(name).map(subject)).collect();
+        return Ok(backends::open_each(names)?.into_iter().map(subject).collect());
     }
     let mut opened = Vec::new();
     for known in backends::all().into_iter().filter(|known| known.name != ORACLE) {
@@ -454,6 +454,8 @@ struct Show {
     quiet: bool,
     header: bool,
     width: usize,
+    /// As the command names them, with their devices.
+    backends: Vec<String>,
 }
 
 impl Sink for Show {
@@ -467,7 +469,7 @@ impl Sink for Show {
 
     fn counters(&mut self, case: &Case) -> Vec<Counters> {
         self.stages.stage(&format!("{}/{}: counters", case.backend, case.variant));
-        profile::counters(case)
+        profile::counters(case, &self.backends)
     }
 
     fn stage(&mut self, what: &str) {

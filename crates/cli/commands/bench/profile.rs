@@ -6,13 +6,16 @@ use temblor_bench::results::{Case, Counters, arithmetic_name};
 
 use crate::backends;
 
-/// Counters of a case, or why there are none.
-pub(super) fn counters(case: &Case) -> Vec<Counters> {
+/// Counters of a case, or why there are none; `named` are the backends as the command names them,
+/// with their devices.
+pub(super) fn counters(case: &Case, named: &[String]) -> Vec<Counters> {
+    let of_case = |name: &&String| name.split(':').next() == Some(case.backend.as_str());
+    let backend = named.iter().find(of_case).unwrap_or(&case.backend);
     let program = match std::env::current_exe() {
         Ok(program) => program,
         Err(error) => return counters::none(&format!("this program is not found: {error}")),
     };
-    let child = |steps: u32| arguments(case, steps);
+    let child = |steps: u32| arguments(case, backend, steps);
     if case.backend == "cuda" {
         counters::by_ncu(&program, &child)
     } else if backends::on_host(&case.backend) {
@@ -23,12 +26,12 @@ pub(super) fn counters(case: &Case) -> Vec<Counters> {
 }
 
 /// Arguments that step a case's problem.
-fn arguments(case: &Case, steps: u32) -> Vec<String> {
+fn arguments(case: &Case, backend: &str, steps: u32) -> Vec<String> {
     let [nx, ny, nz] = case.shape;
     let order = pose::operator(&case.operator).map_or(8, |operator| 2 * operator.radius());
     let mut words: Vec<String> = [
         ("--bare", steps.to_string()),
-        ("--backend", case.backend.clone()),
+        ("--backend", backend.to_owned()),
         ("--variant", case.variant.clone()),
         ("--size", format!("{nx}x{ny}x{nz}")),
         ("--order", order.to_string()),

@@ -58,7 +58,7 @@ pub struct FileArg {
 /// Where to run.
 #[derive(Debug, Clone, Args)]
 pub struct DeviceArg {
-    /// Backend: auto, or a name from `temblor devices`
+    /// Backend: auto, or a name from `temblor devices`; cuda:1 is its device 1
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub backend: String,
 }
