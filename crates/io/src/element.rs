@@ -1,6 +1,11 @@
 //! Number formats of stored arrays and their conversion.
 
+use std::path::Path;
+
 use half::f16;
+use ndarray::Array3;
+
+use crate::volume::{Region, Volume, VolumeLayout, write_as};
 
 /// Order of the bytes of a stored number.
 #[derive(
@@ -76,6 +81,10 @@ impl Element {
     /// # Panics
     /// If the lengths do not fit.
     pub fn decode<R: Real>(self, order: ByteOrder, bytes: &[u8], out: &mut [R]) {
+        R::decode_all(self, order, bytes, out);
+    }
+
+    fn decode_as<R: Real>(self, order: ByteOrder, bytes: &[u8], out: &mut [R]) {
         assert_eq!(bytes.len(), out.len() * self.bytes(), "bytes of {} elements", out.len());
         match self {
             Self::F16 => {
@@ -97,6 +106,15 @@ impl Element {
     /// # Errors
     /// The position of the first value that the element cannot hold; what is before it is appended.
     pub fn encode<R: Real>(
+        self,
+        order: ByteOrder,
+        values: &[R],
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<(), usize> {
+        R::encode_all(self, order, values, out)
+    }
+
+    fn encode_as<R: Real>(
         self,
         order: ByteOrder,
         values: &[R],
@@ -174,6 +192,10 @@ fn encode_with<R: Copy, const N: usize>(
 
 /// A number that arrays are read into and written from: `f32`, or `f64` where 24 bits of a stored
 /// double or integer are too few.
+///
+/// The hidden functions are loops over all numbers. As methods of two types they are compiled in this
+/// crate; as generic functions they would be in each caller's, without optimisation where that is
+/// built without, which is ten times slower.
 pub trait Real:
     Copy + Default + std::fmt::Display + std::fmt::Debug + PartialOrd + sealed::Sealed + 'static
 {
@@ -185,9 +207,64 @@ pub trait Real:
     fn to_f32(self) -> f32;
     /// The nearest double.
     fn to_f64(self) -> f64;
+    #[doc(hidden)]
+    fn decode_all(element: Element, order: ByteOrder, bytes: &[u8], out: &mut [Self]);
+    #[doc(hidden)]
+    fn encode_all(
+        element: Element,
+        order: ByteOrder,
+        values: &[Self],
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<(), usize>;
+    #[doc(hidden)]
+    fn read_region(
+        volume: &Volume,
+        start: [usize; 3],
+        shape: [usize; 3],
+    ) -> crate::Result<Array3<Self>>;
+    #[doc(hidden)]
+    fn write_volume(
+        path: &Path,
+        layout: &VolumeLayout,
+        region: &mut Region<'_, Self>,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> crate::Result<()>;
+}
+
+/// The loops of [`Real`], the same for both types.
+macro_rules! loops {
+    () => {
+        fn decode_all(element: Element, order: ByteOrder, bytes: &[u8], out: &mut [Self]) {
+            element.decode_as(order, bytes, out);
+        }
+        fn encode_all(
+            element: Element,
+            order: ByteOrder,
+            values: &[Self],
+            out: &mut Vec<u8>,
+        ) -> std::result::Result<(), usize> {
+            element.encode_as(order, values, out)
+        }
+        fn read_region(
+            volume: &Volume,
+            start: [usize; 3],
+            shape: [usize; 3],
+        ) -> crate::Result<Array3<Self>> {
+            volume.region(start, shape)
+        }
+        fn write_volume(
+            path: &Path,
+            layout: &VolumeLayout,
+            region: &mut Region<'_, Self>,
+            go_on: &mut dyn FnMut(u64) -> bool,
+        ) -> crate::Result<()> {
+            write_as(path, layout, region, go_on)
+        }
+    };
 }
 
 impl Real for f32 {
+    loops!();
     fn of_f32(value: f32) -> Self {
         value
     }
@@ -204,6 +281,7 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    loops!();
     fn of_f32(value: f32) -> Self {
         value.into()
     }

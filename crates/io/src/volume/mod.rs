@@ -22,7 +22,8 @@ use crate::{ByteOrder, Element, Result, identify};
 
 pub use crate::identify::Format as VolumeFormat;
 pub use crate::statistics::Statistics;
-pub use write::{VolumeLayout, write};
+pub(crate) use write::write_as;
+pub use write::{Region, VolumeLayout, write};
 
 /// Largest relative difference of two spacings that are the same.
 const SAME: f64 = 1e-6;

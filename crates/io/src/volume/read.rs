@@ -53,6 +53,14 @@ impl Volume {
         start: [usize; 3],
         shape: [usize; 3],
     ) -> Result<Array3<R>> {
+        R::read_region(self, start, shape)
+    }
+
+    pub(crate) fn region<R: Real>(
+        &self,
+        start: [usize; 3],
+        shape: [usize; 3],
+    ) -> Result<Array3<R>> {
         for a in 0..3 {
             let fits = start[a].checked_add(shape[a]).is_some_and(|end| end <= self.shape[a]);
             assert!(fits, "region {start:?} + {shape:?} in a volume of {:?}", self.shape);

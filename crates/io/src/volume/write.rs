@@ -125,7 +125,19 @@ pub fn write<R: Real>(
     mut region: impl FnMut([usize; 3], [usize; 3]) -> Result<Array3<R>>,
     mut go_on: impl FnMut(u64) -> bool,
 ) -> Result<()> {
-    let path = path.as_ref();
+    R::write_volume(path.as_ref(), layout, &mut region, &mut go_on)
+}
+
+/// What gives the boxes of a volume, by start and shape.
+pub type Region<'a, R> = dyn FnMut([usize; 3], [usize; 3]) -> Result<Array3<R>> + 'a;
+
+/// [`write`] behind its callbacks.
+pub(crate) fn write_as<R: Real>(
+    path: &Path,
+    layout: &VolumeLayout,
+    region: &mut Region<'_, R>,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<()> {
     let Some(total) = elements(layout.shape) else {
         let got = format!("{:?}", layout.shape);
         return Err(Error::invalid(path, "the shape", got, "give at least one node per axis"));
