@@ -1,12 +1,12 @@
 //! Calls of functions of the text and the arrays they are given.
 
 use super::ast::{Argument, Base, Formal, Outcome, Scalar, Variable, fault};
-use super::expression::convert;
+use super::expression::assigned;
 use super::lex::Token;
 use super::parse::Parser;
 
 /// Functions that look usable and are not, with what to write instead.
-const OTHER_FUNCTIONS: [(&str, &str); 14] = [
+const OTHER_FUNCTIONS: [(&str, &str); 35] = [
     ("abs", "write fabs, or i < 0 ? -i : i"),
     ("malloc", "write an array of constant size"),
     ("calloc", "write an array of constant size"),
@@ -18,7 +18,28 @@ const OTHER_FUNCTIONS: [(&str, &str); 14] = [
     ("memcpy", "write a loop"),
     ("memset", "write a loop"),
     ("exp2", "write pow(2.0, x)"),
-    ("log10", "write log(x) / log(10.0)"),
+    ("log10", "write log(x) / M_LN10"),
+    ("log2", "write log(x) / M_LN2"),
+    ("log1p", "write log(1.0 + x)"),
+    ("expm1", "write exp(x) - 1.0"),
+    ("asin", "write atan2(x, sqrt(1.0 - x * x))"),
+    ("acos", "write atan2(sqrt(1.0 - x * x), x)"),
+    ("asinh", "write log(x + sqrt(x * x + 1.0))"),
+    ("acosh", "write log(x + sqrt(x * x - 1.0))"),
+    ("atanh", "write 0.5 * log((1.0 + x) / (1.0 - x))"),
+    ("max", "write fmax"),
+    ("min", "write fmin"),
+    ("ceil", "write -floor(-x)"),
+    ("round", "write floor(x + 0.5)"),
+    ("trunc", "write x < 0.0 ? -floor(-x) : floor(x)"),
+    ("fmod", "write x - y * floor(x / y), for positive numbers"),
+    ("fma", "write x * y + z"),
+    ("copysign", "write y < 0.0 ? -fabs(x) : fabs(x)"),
+    ("isnan", "write x != x"),
+    ("isfinite", "write x - x == 0.0"),
+    ("powf", "write pow"),
+    ("fabsf", "write fabs"),
+    ("sqrtf", "write sqrt"),
     ("hypot", "write sqrt(x * x + y * y)"),
     ("sizeof", "write the number"),
 ];
@@ -76,7 +97,7 @@ impl Parser {
                     Argument::Parameters
                 }
                 Some(variable) if variable.pointer => self.array(variable, &name)?,
-                Some(variable) => Argument::Value(convert(self.conditional()?, variable.ty)),
+                Some(variable) => Argument::Value(assigned(self.conditional()?, variable.ty)?),
             });
             if !self.take(",") {
                 break;

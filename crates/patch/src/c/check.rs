@@ -81,6 +81,19 @@ pub(super) fn parameters(unit: &Unit) -> Vec<Parameter> {
         .collect()
 }
 
+/// What other programs call terms: as helpers that nobody calls they would be left out in silence.
+const OTHER_TERMS: [(&str, Term); 9] = [
+    ("eigenvalues", Term::Eigenvalue),
+    ("maxEigenvalue", Term::Eigenvalue),
+    ("fluxes", Term::Flux),
+    ("sources", Term::Source),
+    ("sourceTerm", Term::Source),
+    ("source_term", Term::Source),
+    ("nonconservativeProduct", Term::Ncp),
+    ("initialCondition", Term::Initial),
+    ("initial_condition", Term::Initial),
+];
+
 /// The terms that the text defines, each checked.
 pub(super) fn terms(unit: &Unit, evolved: usize, width: usize) -> Outcome<Vec<Term>> {
     let mut all = Vec::new();
@@ -91,11 +104,12 @@ pub(super) fn terms(unit: &Unit, evolved: usize, width: usize) -> Outcome<Vec<Te
         }
     }
     for function in &unit.functions {
-        if function.name == "eigenvalues" || function.name == "maxEigenvalue" {
-            return fault(
-                function.line,
-                format!("{} is no term: call it `eigenvalue`", function.name),
-            );
+        let other = OTHER_TERMS.iter().find(|(name, _)| *name == function.name);
+        if let Some((name, term)) = other
+            && !all.contains(term)
+        {
+            let what = format!("{name} is no term: call it `{}`", term.name());
+            return fault(function.line, what);
         }
     }
     if all.is_empty() {
@@ -136,11 +150,12 @@ pub(super) fn roles(
             }
         };
         if roles.contains(&role) {
-            let what = if role == Role::Result { "two results" } else { "an argument twice" };
-            return fault(
-                function.line,
-                format!("{name} has {what}: one pointer alone is not const, the result"),
-            );
+            let what = if role == Role::Result {
+                "two results: write `const double *` for what it only reads"
+            } else {
+                "an argument twice: leave one out"
+            };
+            return fault(function.line, format!("{name} has {what}"));
         }
         roles.push(role);
     }

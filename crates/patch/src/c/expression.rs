@@ -61,6 +61,27 @@ pub(super) fn convert(expr: Expr, ty: Scalar) -> Expr {
     Expr { kind: Kind::Convert(Box::new(expr)), ty, line }
 }
 
+/// An operand as type `ty`, where no cast says so: literals must not lose their fraction on the way,
+/// as 0.5 does that becomes an `int`, and 1 / 2 that becomes a `double`.
+pub(super) fn assigned(expr: Expr, ty: Scalar) -> Outcome<Expr> {
+    match (&expr.kind, ty) {
+        (Kind::Real(number), Scalar::Int) if number.fract() != 0.0 => {
+            let what = format!("{number:?} becomes the int {:.0}", number.trunc());
+            return fault(expr.line, format!("{what}: write double, or (int)"));
+        }
+        (Kind::Binary(Op::Divide, sides), Scalar::Double) => {
+            if let [Kind::Int(over), Kind::Int(under)] = [&sides[0].kind, &sides[1].kind]
+                && over.checked_rem(*under).is_some_and(|rest| rest != 0)
+            {
+                let what = format!("{over} / {under} of integers is {} in C", over / under);
+                return fault(expr.line, format!("{what}: write {over}.0 / {under}.0"));
+            }
+        }
+        _ => {}
+    }
+    Ok(convert(expr, ty))
+}
+
 /// `a op b` with the conversions of C.
 pub(super) fn combine(op: Op, a: Expr, b: Expr, line: u32) -> Outcome<Expr> {
     let ty =
@@ -69,14 +90,14 @@ pub(super) fn combine(op: Op, a: Expr, b: Expr, line: u32) -> Outcome<Expr> {
         let remedy = "this operator takes integers: convert with (int) what is known at build";
         return fault(
             line,
-            if op == Op::Remainder {
-                "`%` takes integers: write a - b * floor(a / b)"
-            } else {
-                remedy
+            match op {
+                Op::Remainder => "`%` takes integers: write a - b * floor(a / b)",
+                Op::BitXor => "`^` takes integers and is no power: write pow(x, 2)",
+                _ => remedy,
             },
         );
     }
-    let kind = Kind::Binary(op, Box::new([convert(a, ty), convert(b, ty)]));
+    let kind = Kind::Binary(op, Box::new([assigned(a, ty)?, assigned(b, ty)?]));
     let ty = if op.compares() { Scalar::Int } else { ty };
     Ok(Expr { kind, ty, line })
 }
@@ -254,12 +275,12 @@ impl Parser {
         }
     }
 
-    /// `P->name` or `P.name`.
+    /// `P->name`.
     fn parameter(&mut self) -> Outcome<Expr> {
         let line = self.line();
         let pointer = self.name("the parameters")?;
-        if !(self.take("->") || self.take(".")) {
-            return fault(line, format!("{pointer} is the parameters: write {pointer}->name"));
+        if !self.take("->") {
+            return fault(line, format!("{pointer} points to parameters: write {pointer}->name"));
         }
         let name = self.name("a member")?;
         match self.member(&name) {
@@ -332,6 +353,11 @@ impl Parser {
             if !self.take("*") {
                 return fault(line, "an assignment starts with a name: drop the parentheses");
             }
+            if !matches!(self.peek(), Token::Name(_)) {
+                let what =
+                    "`*` before what is no name: write Q[1] for *(Q + 1), pow(x, 2) for a power";
+                return fault(line, what);
+            }
             let base = self.base()?;
             let indices = self.indices()?;
             if parenthesis {
@@ -396,7 +422,7 @@ impl Parser {
         self.expect("(")?;
         let mut all = Vec::new();
         while !self.is(")") {
-            all.push(convert(self.conditional()?, Scalar::Double));
+            all.push(assigned(self.conditional()?, Scalar::Double)?);
             if !self.take(",") {
                 break;
             }

@@ -45,17 +45,26 @@ const SIGNS: [&str; 42] = [
 const MORE: [&str; 4] = ["|", "^", "~", "."];
 
 /// Constants of `math.h` by name.
-const MATHEMATICS: [(&str, f64); 5] = [
+const MATHEMATICS: [(&str, f64); 13] = [
     ("M_PI", std::f64::consts::PI),
     ("M_PI_2", std::f64::consts::FRAC_PI_2),
     ("M_PI_4", std::f64::consts::FRAC_PI_4),
     ("M_E", std::f64::consts::E),
     ("M_SQRT2", std::f64::consts::SQRT_2),
+    ("M_SQRT1_2", std::f64::consts::FRAC_1_SQRT_2),
+    ("M_1_PI", std::f64::consts::FRAC_1_PI),
+    ("M_2_PI", std::f64::consts::FRAC_2_PI),
+    ("M_2_SQRTPI", std::f64::consts::FRAC_2_SQRT_PI),
+    ("M_LN2", std::f64::consts::LN_2),
+    ("M_LN10", std::f64::consts::LN_10),
+    ("M_LOG2E", std::f64::consts::LOG2_E),
+    ("M_LOG10E", std::f64::consts::LOG10_E),
 ];
 
 /// All words of a text; the last is [`Token::End`].
 pub(super) fn words(text: &str) -> Outcome<Vec<Word>> {
-    let text = blank_comments(text)?;
+    // Editors on Windows put a byte order mark first.
+    let text = blank_comments(text.strip_prefix('\u{feff}').unwrap_or(text))?;
     let mut macros: HashMap<String, Vec<Word>> = HashMap::new();
     for (name, number) in MATHEMATICS {
         macros.insert(name.into(), vec![Word { token: Token::Real(number), line: 0 }]);
@@ -189,7 +198,8 @@ fn split(
         } else if first == '"' || first == '\'' {
             return fault(line, "strings and characters are not in the subset: remove them");
         } else {
-            return fault(line, format!("the character `{first}` is not C"));
+            let what = format!("the character `{first}` is not C: write it in ASCII");
+            return fault(line, what);
         }
         rest = rest[length..].trim_start();
     }
@@ -226,7 +236,11 @@ fn number(word: &str, line: u32) -> Outcome<Token> {
                 format!("`{word}` is not a double: drop its suffix, all reals are double"),
             );
         }
-        return lower.parse().map_or_else(|_| wrong(), |number| Ok(Token::Real(number)));
+        let Ok(number) = lower.parse::<f64>() else { return wrong() };
+        if number.is_infinite() {
+            return fault(line, format!("`{word}` is beyond a double: write a smaller number"));
+        }
+        return Ok(Token::Real(number));
     }
     if lower.ends_with(['u', 'l']) {
         return fault(line, format!("`{word}` is not an int: drop its suffix"));

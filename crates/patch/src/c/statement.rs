@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::ast::{
     Act, Base, Expr, Initial, Kind, Op, Outcome, Place, Scalar, Statement, Variable, fault,
 };
-use super::expression::{combine, convert};
+use super::expression::{assigned, combine, convert};
 use super::lex::Token;
 use super::parse::Parser;
 
@@ -172,7 +172,7 @@ impl Parser {
             Some(_) if self.is(";") => {
                 return fault(line, format!("{name} returns a value: write `return value;`"));
             }
-            Some(ty) => Act::Return(Some(convert(self.conditional()?, ty))),
+            Some(ty) => Act::Return(Some(assigned(self.conditional()?, ty)?)),
         };
         self.expect(";")?;
         Ok(act)
@@ -236,7 +236,7 @@ impl Parser {
             all.push(Statement { act: Act::Assign(place, value), line });
             return Ok(());
         }
-        let value = convert(self.conditional()?, ty);
+        let value = assigned(self.conditional()?, ty)?;
         all.push(Statement { act: Act::Assign(place, value), line });
         Ok(())
     }
@@ -281,7 +281,13 @@ impl Parser {
             Base::Local(place) => self.variables[place].constant,
             Base::Global(_) => true,
         };
-        if constant {
+        let writes = match self.peek() {
+            Token::Sign(sign) => {
+                matches!(*sign, "=" | "++" | "--") || COMPOUND.iter().any(|(op, _)| op == sign)
+            }
+            _ => false,
+        };
+        if constant && writes {
             let name = self.about(place.base).0;
             return fault(
                 line,
@@ -314,6 +320,11 @@ impl Parser {
                 return fault(line, "pointers are parameters of functions only: write an index");
             }
             let name = self.name("a variable")?;
+            if self.is("(") {
+                let what =
+                    format!("the function {name} inside a function: a `}}` is missing above");
+                return fault(line, what);
+            }
             let dims = self.dimensions(false)?;
             let variable = Variable {
                 name: name.clone(),
@@ -329,12 +340,11 @@ impl Parser {
                 }
                 Initial::Nothing
             } else if dims.is_empty() {
-                Initial::Scalar(convert(self.conditional()?, ty))
+                Initial::Scalar(assigned(self.conditional()?, ty)?)
             } else {
                 let list = self.list(&dims)?;
-                Initial::List(
-                    list.into_iter().map(|(at, value)| (at, convert(value, ty))).collect(),
-                )
+                let one = |(at, value)| Ok((at, assigned(value, ty)?));
+                Initial::List(list.into_iter().map(one).collect::<Outcome<_>>()?)
             };
             let place = self.declare(variable)?;
             all.push(Statement { act: Act::Declare(place, initial), line });

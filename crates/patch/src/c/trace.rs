@@ -327,7 +327,15 @@ impl<'a> Trace<'a> {
             if self.turns > MOST_TURNS || self.memory.graph.nodes().len() > MOST_NODES {
                 return fault(line, "the loops are too long to unroll: bound their turns");
             }
-            let flow = self.block(frame, body)?;
+            let flow = self.block(frame, body).map_err(|mut fault| {
+                // What held for earlier turns fails in one that only the data can tell not to run.
+                if data_turns > 1 {
+                    fault.what.push_str(
+                        ", or bound the turns of the loop by a constant: its condition depends on data",
+                    );
+                }
+                fault
+            })?;
             let no = self.memory.no;
             self.account(&mut progress, Flow { broke: no, continued: no, ..flow });
             let left = self.memory.or(flow.broke, flow.returned);

@@ -31,7 +31,7 @@ fn arithmetic_and_conversions() {
         "#define THIRD (1.0 / 3.0)\n#define COUNT 4\nenum { FIRST = 3, SECOND, THIRTY = FIRST * 10 };",
         "int i = 7, j = -7;
          const int halves = i / 2, rest = j % 4, bits = (i << 3 | 1) & ~2 ^ (j >> 1);
-         S[0] = 1 / 2 + Q[0] * 3 - halves * Q[1] / (1 + 1) + rest;
+         S[0] = (double)(1 / 2) + Q[0] * 3 - halves * Q[1] / (1 + 1) + rest;
          S[1] = THIRD * Q[1] + COUNT + bits - -Q[2];
          double w = (int)2.9 + (double)i / 2;
          w += Q[0]; w -= 2; w *= Q[3]; w /= P->c; i += 2; i *= 3; i %= 5; i <<= 2; i |= 1;

@@ -247,3 +247,60 @@ fn unknowns_and_terms_against_the_conventions() {
         "result 0",
     );
 }
+
+#[test]
+fn slips_that_c_would_let_pass() {
+    refuse_statement("S[0] = 1 / 2 * Q[0];", "1 / 2 of integers is 0 in C: write 1.0 / 2.0");
+    refuse_statement("S[0] = Q[0] + 5 / 3;", "5 / 3 of integers is 1 in C");
+    refuse_statement("const double half = -1 / 2;", "of integers is 0 in C");
+    refuse_statement("S[0] = pow(Q[0], 1 / 3);", "1 / 3 of integers is 0 in C");
+    refuse_statement("const int half = 0.5;", "0.5 becomes the int 0: write double, or (int)");
+    refuse_statement("int w[2] = {1.0, 1.5};", "1.5 becomes the int 1");
+    refuse_statement("S[0] = 1e400;", "beyond a double");
+    refuse_statement("S[0] = P.c;", "write P->name");
+}
+
+#[test]
+fn what_is_meant_is_said_where_c_reads_otherwise() {
+    refuse_statement("S[0] = Q[0] ^ 2;", "write pow(x, 2)");
+    refuse_statement("S[0] = Q[0]**2;", "pow(x, 2) for a power");
+    refuse_statement("S[0] = *(Q + 1);", "write Q[1] for *(Q + 1)");
+    refuse_statement("Q[0] * 2.0;", "the value is not used");
+    refuse_statement("S[0] = max(Q[0], Q[1]);", "write fmax");
+    refuse_statement("S[0] = asin(Q[0]);", "write atan2(x, sqrt(1.0 - x * x))");
+    refuse_statement("S[0] = isnan(Q[0]) ? 0.0 : 1.0;", "write x != x");
+    refuse_statement("S[0] = 2.0 \u{b7} Q[0];", "write it in ASCII");
+    refuse_statement(
+        "int i = 0; while (i < Q[0]) { S[0] = Q[i]; i++; }",
+        "bound the turns of the loop by a constant: its condition depends on data",
+    );
+}
+
+#[test]
+fn terms_under_the_names_of_other_programs() {
+    refuse_term(
+        "void sourceTerm(const double *Q, double *S) { S[0] = 0.0; }\nvoid flux(const double *Q, double *F) { F[0] = F[1] = 0.0; }",
+        "call it `source`",
+    );
+    refuse_term(
+        "double maxEigenvalue(const double *Q) { return 1.0; }\nvoid flux(const double *Q, double *F) { F[0] = F[1] = 0.0; }",
+        "call it `eigenvalue`",
+    );
+    refuse_term("void flux(double *Q, double *F) { F[0] = F[1] = 0.0; }", "write `const double *`");
+}
+
+#[test]
+fn a_brace_that_is_missing_is_looked_for_above_the_next_function() {
+    let text = "enum unknowns { U };\nvoid source(const double *Q, double *S) {\n  S[0] = 0.0;\n\n\
+                double eigenvalue(const double *Q) { return 1.0; }\n";
+    refuse(text, 5, "eigenvalue inside a function: a `}` is missing above");
+}
+
+#[test]
+fn integers_that_are_meant_and_a_byte_order_mark_pass() {
+    let text = "\u{feff}enum unknowns { U, V };\n\
+                void source(const double *Q, double *S) {\n  \
+                const int half = 5 / 2;\n  double w[5 / 2];\n  w[0] = (double)(1 / 2);\n  \
+                w[1] = 4 / 2 * M_LN2;\n  S[0] = Q[half - 1] * w[0];\n  S[1] = w[1] * (int)1.5;\n}\n";
+    Physics::from_c("right.c", text).unwrap();
+}
