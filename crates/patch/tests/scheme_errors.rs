@@ -192,3 +192,19 @@ fn errors_of_a_builder_count_statements() {
     k.output("R", evolved(q));
     assert!(k.build().unwrap_err().to_string().contains("`no name` is no name"));
 }
+
+#[test]
+fn habits_of_other_languages_are_answered_with_this_ones() {
+    let step = |body: &str| format!("for each direction n\n    C = {body}\nR = sum(C)\n");
+    refused(&step("fluks(Q, n)"), 6, "fluks", "there is no function fluks; there are flux");
+    refused(&step("flux(Q, n) / dx"), 6, "dx", "the width of a voxel is dx(n)");
+    refused(&step("2^2 * flux(Q, n)"), 6, "2^2", "write pow(x, 2)");
+    refused(&step("2**2 * flux(Q, n)"), 6, "2**2", "a power is pow(x, 2)");
+    refused(&step("flux(Q, n);"), 6, ";", "a statement ends with its line");
+    refused("// a comment\nR = source(Q)\n", 5, "// a comment", "a comment starts with #");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_a_scheme() {
+    text::parse("s.scheme", &format!("\u{feff}{HEAD}R = source(Q)\n")).unwrap();
+}

@@ -2,7 +2,7 @@
 
 use super::lex::{Line, Token};
 use crate::error::{Error, Result};
-use crate::graph::{Binary, Unary};
+use crate::graph::Binary;
 use crate::physics::Term;
 use crate::scheme::{BINARY, Expression, Scheme, UNARY, call_form};
 
@@ -98,6 +98,9 @@ impl<'a> Parser<'a> {
         self.scheme.blocks.iter().position(|block| block.name == name).ok_or_else(|| {
             let known: Vec<&str> =
                 self.scheme.blocks.iter().map(|block| block.name.as_str()).collect();
+            if name == "dx" {
+                return self.error("the width of a voxel is dx(n), n the direction");
+            }
             self.error(format!("there is no {name}; blocks are {}", known.join(", ")))
         })
     }
@@ -187,7 +190,8 @@ impl<'a> Parser<'a> {
             return Ok(Expression::Number(*number));
         }
         let Some(name) = self.word() else {
-            return Err(self.error(format!("a value is missing {}", self.before())));
+            let power = if self.sees("*") { ", and a power is pow(x, 2)" } else { "" };
+            return Err(self.error(format!("a value is missing {}{power}", self.before())));
         };
         if self.takes("(") {
             return self.call(&name);
@@ -254,36 +258,39 @@ impl<'a> Parser<'a> {
         if let Some(term) = self.term(name) {
             return self.term_call(term);
         }
+        let unary = UNARY.iter().find(|(known, _)| *known == name).map(|(_, function)| *function);
+        let binary = BINARY.iter().find(|(known, _)| *known == name).map(|(_, function)| *function);
+        let widths = matches!(name, "evolved" | "complete");
+        // Before its arguments are read: a direction among them means nothing to an unknown name.
+        if unary.is_none() && binary.is_none() && !widths {
+            return Err(self.no_function(name));
+        }
         let mut arguments = vec![self.expression()?];
         while self.takes(",") {
             arguments.push(self.expression()?);
         }
         self.expect(")")?;
-        let unary: Option<Unary> =
-            UNARY.iter().find(|(known, _)| *known == name).map(|(_, function)| *function);
-        let binary: Option<Binary> =
-            BINARY.iter().find(|(known, _)| *known == name).map(|(_, function)| *function);
         let mut boxed = arguments.into_iter().map(Box::new);
         let value = match (name, unary, binary, boxed.next(), boxed.next()) {
             ("evolved", _, _, Some(a), None) => Expression::Evolved(a),
             ("complete", _, _, Some(a), None) => Expression::Complete(a),
             (_, Some(function), _, Some(a), None) => Expression::Unary(function, a),
             (_, _, Some(function), Some(a), Some(b)) => Expression::Binary(function, a, b),
-            (_, None, None, ..) if !matches!(name, "evolved" | "complete") => {
-                let terms = Term::ALL.iter().filter(|term| call_form(**term).is_some());
-                let mut all: Vec<&str> = terms.map(|term| term.name()).collect();
-                all.extend(["evolved", "complete", "sum", "maximum", "apply", "dx"]);
-                all.extend(UNARY.iter().map(|(name, _)| *name));
-                all.extend(BINARY.iter().map(|(name, _)| *name));
-                return Err(self
-                    .error(format!("there is no function {name}; there are {}", all.join(", "))));
-            }
             _ => return Err(self.error(format!("{name} has another number of arguments"))),
         };
         if boxed.next().is_some() {
             return Err(self.error(format!("{name} has another number of arguments")));
         }
         Ok(value)
+    }
+
+    fn no_function(&self, name: &str) -> Error {
+        let terms = Term::ALL.iter().filter(|term| call_form(**term).is_some());
+        let mut all: Vec<&str> = terms.map(|term| term.name()).collect();
+        all.extend(["evolved", "complete", "sum", "maximum", "apply", "dx"]);
+        all.extend(UNARY.iter().map(|(name, _)| *name));
+        all.extend(BINARY.iter().map(|(name, _)| *name));
+        self.error(format!("there is no function {name}; there are {}", all.join(", ")))
     }
 
     fn term_call(&mut self, term: Term) -> Result<Expression> {

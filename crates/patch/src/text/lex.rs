@@ -45,6 +45,7 @@ const SYMBOLS: [&str; 11] = ["..", "(", ")", "[", "]", ",", "=", "+", "-", "*", 
 /// # Errors
 /// [`Error::Scheme`] for a character that means nothing and for brackets that do not close.
 pub(super) fn lines(file: &str, text: &str) -> Result<Vec<Line>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut all: Vec<Line> = Vec::new();
     let mut open = 0usize;
     for (number, raw) in (1u32..).zip(text.lines()) {
@@ -116,7 +117,12 @@ fn tokens(text: &str, line: &Line) -> Result<Vec<Token>> {
             tokens.push(Token::Symbol(symbol));
             symbol.len()
         } else {
-            return Err(line.error(format!("the character {first} has no meaning here")));
+            let remedy = match first {
+                '^' => ": write pow(x, 2)",
+                ';' => ": a statement ends with its line",
+                _ => "",
+            };
+            return Err(line.error(format!("the character {first} has no meaning here{remedy}")));
         };
         rest = rest[end..].trim_start();
     }

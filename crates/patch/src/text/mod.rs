@@ -218,6 +218,9 @@ fn body(scheme: &mut Scheme, lines: &[Line]) -> Result<()> {
 }
 
 fn action(parser: &mut Parser<'_>) -> Result<Action> {
+    if parser.sees("/") {
+        return Err(parser.error("a comment starts with #"));
+    }
     let name = parser.name("a statement is `A = ...` or `reduce max ...`")?;
     if name == "reduce" {
         if parser.name("only `reduce max` exists")? != "max" {
