@@ -54,9 +54,37 @@ fn source(kernel: &Kernel) -> Result<String> {
     let text = c::emit(kernel, &c::Options::new(Style::Fused))?;
     Ok(format!(
         "/* {}: see kernel.h. Written by temblor; change the physics or the scheme and build again. */\n\
-         #include \"kernel.h\"\n\n{text}",
+         {QUIET}#include \"kernel.h\"\n\n{text}",
         kernel.name
     ))
+}
+
+/// What lets the text pass a strict compiler, and one of C++: every kernel has all arguments, and pragmas
+/// of OpenMP may be off.
+const QUIET: &str = "\
+#ifdef __GNUC__
+#pragma GCC diagnostic ignored \"-Wunused-parameter\"
+#pragma GCC diagnostic ignored \"-Wunknown-pragmas\"
+#endif
+#ifdef __cplusplus
+#define restrict __restrict__
+#endif
+";
+
+/// `text` in lines of less than 100 columns, broken at spaces, with `glue` in between.
+fn wrapped(text: &str, glue: &str) -> String {
+    let (mut all, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        if column > 0 && column + word.len() > 86 {
+            all.push_str(glue);
+            column = 0;
+        } else if column > 0 {
+            all.push(' ');
+        }
+        all.push_str(word);
+        column += word.len() + 1;
+    }
+    all
 }
 
 fn header(kernel: &Kernel) -> String {
@@ -64,18 +92,22 @@ fn header(kernel: &Kernel) -> String {
     let name = &kernel.name;
     let upper = name.to_uppercase();
     let flags = c::flags(Style::Fused, true).join(" ");
+    let compile = wrapped(&format!("cc {flags} -march=native -c kernel.c"), " \\\n     ");
+    let signature = wrapped(SIGNATURE, "\n    ");
+    let voxels = if shape.halo == 1 { "voxel" } else { "voxels" };
     let output = match shape.output {
         Output::Step => "state after the step",
         Output::Rate => "time derivative",
     };
     let mut text = format!(
-        "/* {name}: {physics} on patches of {p}^{d} voxels with {h} halo voxels on each side.\n   \
-         cc {flags} -march=native -c kernel.c\n   \
-         -ffp-contract=off gives the same bits on every machine. */\n\
+        "/* {name}:\n   {physics} on patches of {p}^{d} voxels with {h} halo {voxels} on each side.\n   \
+         {compile}\n   \
+         -ffp-contract=off gives the same bits on every machine. Link with -lm. */\n\
          #ifndef {upper}_H\n#define {upper}_H\n\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n\
-         #define {upper}_INPUT {input}   /* doubles of an input chunk */\n\
-         #define {upper}_OUTPUT {result}  /* doubles of an output chunk: {output} */\n\n\
+         /* Doubles of an input chunk, and of an output chunk: the {output}. */\n\
+         #define {upper}_INPUT {input}\n\
+         #define {upper}_OUTPUT {result}\n\n\
          /* Parameters, in order: */\n",
         physics = kernel.physics.name,
         p = shape.cells,
@@ -99,17 +131,19 @@ fn header(kernel: &Kernel) -> String {
     let _ = write!(
         text,
         "
-/* Applies the kernel to K chunks, anywhere in memory: unknown fastest, then x, y, z, the halo part of
-   the input. Centre and size are those of the whole patch, m; t and dt s; speed takes the largest
-   eigenvalue of each patch, m/s{none}, or is NULL. Returns 0, or 1 where memory is short. May be called by
-   several threads at once. */
-int {name}({SIGNATURE});
+/* Applies the kernel to K chunks, anywhere in memory, none a result and an input at once: unknown
+   fastest, then x, y, z, the halo part of the input. Centre and size are those of the whole patch,
+   m; t and dt s; speed takes the largest eigenvalue of each patch, m/s{none},
+   or is NULL. Returns 0, or 1 where memory is short. May be called by several threads at once. */
+int {name}(
+    {signature});
 
-/* The same with room of your own: {name}_scratch(K) doubles, once given to {name}_prepare, for one
-   thread at a time. */
+/* The same with room of your own, for one thread at a time: {name}_scratch(K)
+   doubles, once given to {name}_prepare. */
 long {name}_scratch(int K);
 void {name}_prepare(double *scratch);
-void {name}_run({SIGNATURE}, double *scratch);
+void {name}_run(
+    {signature}, double *scratch);
 
 #ifdef __cplusplus
 }}

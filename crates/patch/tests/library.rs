@@ -36,7 +36,7 @@ fn outside(kernel: &Kernel, folder: &Path, input: &[f64]) -> Vec<f64> {
     let compiler = std::env::var_os("CC").unwrap_or("cc".into());
     run(Command::new(compiler)
         .args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"])
-        .args(["-Wno-unknown-pragmas", "-Wno-unused-parameter"])
+        .args(["-pedantic", "-Wshadow"])
         .arg(format!("-DKERNEL={}", kernel.name))
         .arg(format!("-DINPUT={}", shape.input_len()))
         .arg(format!("-DOUTPUT={}", shape.output_len()))
@@ -115,6 +115,34 @@ fn a_c_program_gets_the_interpreters_bits_from_a_fused_kernel() {
 fn a_c_program_gets_the_interpreters_bits_from_a_kernel_with_temporaries() {
     let staged = Plan::Staged(vec!["F".into()]);
     holds(&kernel("euler", "fd4", 3, staged), &kernel("euler", "fd4", 3, Plan::Unfused));
+}
+
+#[test]
+fn the_texts_of_a_library_pass_a_strict_compiler_and_fit_a_page() {
+    for (physics, scheme, plan) in [
+        ("euler", "rusanov", Plan::Fused),
+        ("shallow_water", "godunov", Plan::Fused),
+        ("acoustics", "fd4", Plan::Unfused),
+        ("advection", "dg", Plan::Fused),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let files = export::files(&kernel(physics, scheme, 4, plan)).unwrap();
+        export::write(&files, folder.path()).unwrap();
+        let compiler = std::env::var_os("CC").unwrap_or("cc".into());
+        run(Command::new(compiler)
+            .args([
+                "-std=c99",
+                "-pedantic",
+                "-Wall",
+                "-Wextra",
+                "-Wconversion",
+                "-Wsign-conversion",
+            ])
+            .args(["-Wshadow", "-Wstrict-prototypes", "-Werror", "-fsyntax-only"])
+            .arg(folder.path().join("kernel.c")));
+        let long = files[0].text.lines().find(|line| line.len() > 100);
+        assert_eq!(long, None, "{physics}, {scheme}");
+    }
 }
 
 #[test]

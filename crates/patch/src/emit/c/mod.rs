@@ -141,7 +141,7 @@ fn tail(kernel: &Kernel, text: &mut String) {
         text,
         "
 int {name}({SIGNATURE}) {{
-  double *const scratch = malloc(sizeof(double) * (size_t)({name}_scratch(K) + 1));
+  double *const scratch = (double *)malloc(sizeof(double) * (size_t)({name}_scratch(K) + 1));
   if (!scratch)
     return 1;
   {name}_prepare(scratch);
