@@ -59,11 +59,12 @@ fn source(kernel: &Kernel) -> Result<String> {
     ))
 }
 
-/// What lets the text pass a strict compiler, and one of C++: every kernel has all arguments, and pragmas
-/// of OpenMP may be off.
+/// What lets the text pass a strict compiler, and one of C++: every kernel has all arguments, every part of
+/// a split stage all uniform values, and pragmas of OpenMP may be off.
 const QUIET: &str = "\
 #ifdef __GNUC__
 #pragma GCC diagnostic ignored \"-Wunused-parameter\"
+#pragma GCC diagnostic ignored \"-Wunused-variable\"
 #pragma GCC diagnostic ignored \"-Wunknown-pragmas\"
 #endif
 #ifdef __cplusplus

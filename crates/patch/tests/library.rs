@@ -124,6 +124,7 @@ fn the_texts_of_a_library_pass_a_strict_compiler_and_fit_a_page() {
         ("shallow_water", "godunov", Plan::Fused),
         ("acoustics", "fd4", Plan::Unfused),
         ("advection", "dg", Plan::Fused),
+        ("ccz4", "rusanov", Plan::Fused),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let files = export::files(&kernel(physics, scheme, 4, plan)).unwrap();
