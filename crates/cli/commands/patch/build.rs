@@ -12,8 +12,8 @@ use crate::patchfile::PatchJob;
 /// Arguments of `temblor patch build`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The folder gets kernel.h, kernel.c, kernel.cu and a README: nothing of temblor is
-needed to compile or to run them.
+The folder gets kernel.h, kernel.c, kernel.cu and a README: nothing of temblor
+is needed to compile or to run them.
 
 Example:
   temblor patch build sod.toml --out kernel")]

@@ -24,14 +24,28 @@ pub(super) fn run() -> anyhow::Result<()> {
     for (name, text) in SCHEMES {
         let scheme = patchfile::scheme(name)?;
         println!("scheme {name}");
-        for line in text.lines().take_while(|line| line.starts_with('#')) {
-            println!("  {}", line.trim_start_matches(['#', ' ']));
-        }
+        print_comment(text);
         println!("  halo       {}", scheme.halo);
         println!("  gives      {}", format!("{:?}", scheme.output).to_lowercase());
         print_parameters(&scheme.parameters);
     }
     Ok(())
+}
+
+/// What a scheme says of itself, in lines of less than 80 columns.
+fn print_comment(text: &str) {
+    let comment = text.lines().take_while(|line| line.starts_with('#'));
+    let words = comment.flat_map(|line| line.trim_start_matches('#').split_whitespace());
+    let mut row = String::new();
+    for word in words {
+        if row.len() + word.len() > 76 {
+            println!(" {row}");
+            row.clear();
+        }
+        row.push(' ');
+        row.push_str(word);
+    }
+    println!(" {row}");
 }
 
 fn print_parameters(parameters: &[temblor_patch::physics::Parameter]) {
