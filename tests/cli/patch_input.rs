@@ -90,6 +90,14 @@ fn folder(text: &str) -> Folder {
 #[case("unknowns = [\"density\"]", "interval = -1.0", &["interval is -1 s"])]
 #[case("density.npy\"\nunknowns = [\"density\"]", "a.vti\"", &["one unknown and 5", "{unknown}"])]
 #[case("unknowns = [\"density\"]", "unknowns = []", &["name at least one"])]
+#[case("unknowns = [\"density\"]", "interval = 1e-9", &["interval is 0.000000001 s", "more than 100000 files"])]
+#[case("unknowns = [\"density\"]", "[[output]]\nfile = \"density.npy\"",
+    &["1 and 2 both write density.npy", "rename one"])]
+#[case("density.npy\"", "d.png\"\nalong = \"x\"\nthrough = [0.5, 0.3]",
+    &["through is 0.3 m along y", "from 0 to 0.2 m"])]
+#[case("cells = 8", "cells = -8", &["expected a whole number from 0 to 65535"])]
+#[case("[5, 1]", "[5.5, 1]", &["expected a whole number, 0 or more"])]
+#[case("gamma = 1.4", "gamma = \"1.4\"", &["expected a number"])]
 fn a_wrong_run_file_is_refused_with_the_remedy(
     #[case] from: &str,
     #[case] to: &str,
@@ -145,6 +153,28 @@ fn an_initial_state_that_is_not_finite_is_named_before_the_run() {
         5,
         &["`energy` is NaN after step 0", "patch 2, voxel [4, 0, 0]", "(0.512500, 0.012500"],
     );
+}
+
+#[test]
+fn a_start_without_a_speed_is_named_with_its_place() {
+    let folder = folder(SOD);
+    folder.write("sod.c", SOD_C.replace("gas(0.125, 0.1, Q)", "gas(0.125, -0.1, Q)").as_bytes());
+    folder
+        .temblor(&["patch", "check", "run.toml"])
+        .says(5, &["`eigenvalue` is NaN", "patch 2, voxel [4, 0, 0]", "(0.512500, 0.012500"]);
+}
+
+#[test]
+fn a_fixed_step_that_the_speeds_do_not_allow_is_warned_of() {
+    // dx = 0.025 m, sound of 1.183 m/s: 0.0106 s along both axes, 0.0211 s along one.
+    let check = |dt: &str| {
+        let text = replaced(SOD, "courant = 0.4", dt);
+        folder(&text).temblor(&["patch", "check", "run.toml"]).says(0, &[]).stdout
+    };
+    let said = check("dt = 0.02");
+    assert!(said.contains("stable up to 1.056e-2 s"), "{said}");
+    assert!(said.contains("up to 2.113e-2 s along one alone"), "{said}");
+    assert!(!check("dt = 0.01").contains("stable up to"));
 }
 
 #[test]

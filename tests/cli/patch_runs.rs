@@ -185,6 +185,26 @@ fn a_folder_that_cannot_be_made_is_an_output_error() {
 }
 
 #[test]
+fn folders_of_outputs_are_made_before_the_run() {
+    let folder = sod(&replaced(SOD, "density.npy", "fields/deep/density.npy"));
+    folder.temblor(&["patch", "run", "run.toml", "--out", "out"]).says(0, &[]);
+    assert!(!folder.read("out/fields/deep/density.npy").is_empty());
+    let folder = sod(&replaced(SOD, "density.npy", "sod.c/density.npy"));
+    folder.temblor(&["patch", "run", "run.toml"]).says(7, &["cannot make the folder", "sod.c"]);
+}
+
+#[test]
+fn a_result_that_cannot_be_written_leaves_the_state_to_resume_from() {
+    let folder = sod(SOD);
+    // A folder stands where the file should.
+    std::fs::create_dir(folder.path("density.npy")).unwrap();
+    folder.temblor(&["patch", "run", "run.toml"]).says(2, &["run.restart", "--resume writes"]);
+    std::fs::remove_dir(folder.path("density.npy")).unwrap();
+    folder.temblor(&["patch", "run", "run.toml", "--resume"]).says(0, &["0 steps to t = 0.05 s"]);
+    assert!(!folder.read("density.npy").is_empty() && !folder.path("run.restart").exists());
+}
+
+#[test]
 fn a_kernel_for_another_engine_is_c_and_cuda_with_a_header() {
     let folder = sod(SOD);
     let done = folder.temblor(&["patch", "build", "run.toml", "--out", "kernel"]).says(0, &[]);
@@ -196,13 +216,28 @@ fn a_kernel_for_another_engine_is_c_and_cuda_with_a_header() {
     folder.temblor(&["patch", "build", "run.toml", "--out", "sod.c/k"]).says(7, &["sod.c/k"]);
 }
 
+/// Fits a terminal of 80 columns, and nothing was broken by it that stands alone in its line.
+fn assert_narrow(text: &str) {
+    for line in text.lines() {
+        assert!(line.len() < 80, "{line}");
+        let words = line.split_whitespace().count();
+        assert!(
+            words != 1 || line.starts_with("temblor") || !line.starts_with(char::is_lowercase),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn the_help_of_every_command_has_an_example() {
     for name in ["run", "check", "emit", "build"] {
         let output = command(Path::new("."), &["patch", name, "--help"]).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(text.contains("temblor patch"), "{name}: {text}");
+        assert_narrow(&text);
     }
+    let list = command(Path::new("."), &["patch", "list"]).output().unwrap();
+    assert_narrow(&String::from_utf8_lossy(&list.stdout));
 }
 
 #[test]

@@ -18,7 +18,7 @@ use temblor_patch::{Kernel, Output, Plan, Request, Scheme, lower, stability};
 use temblor_solver::patches::{Outset, Problem, Side, StepRule, Tiling};
 
 use crate::exit::Failure;
-use nearest::{hint, with_hint};
+use nearest::{hint, plain_words, with_hint};
 use outputs::OutputSpec;
 use schema::{DomainTable, PatchFile};
 
@@ -110,6 +110,8 @@ impl PatchJob {
                 factor * limits.reach / speed
             ));
         }
+        let doubt = outset.speed.and_then(|speed| rules::fixed_step(self, speed));
+        self.warnings.extend(doubt);
         let problem = &self.problem;
         let axes = usize::from(problem.tiling.dimensions);
         let (spacing, sigma) = (&problem.tiling.spacing[..axes], problem.spec.dissipation);
@@ -146,7 +148,7 @@ pub fn read(path: &Path) -> anyhow::Result<PatchFile> {
     })?;
     Ok(toml::from_str(&text).map_err(|error| {
         let error = error.to_string();
-        Failure::input(format!("{}: {}", path.display(), with_hint(error.trim_end())))
+        Failure::input(format!("{}: {}", path.display(), with_hint(&plain_words(error.trim_end()))))
     })?)
 }
 

@@ -33,6 +33,17 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
+/// A message of the parser without the names of Rust's types.
+#[must_use]
+pub fn plain_words(message: &str) -> String {
+    message
+        .replace("expected u16", "expected a whole number from 0 to 65535")
+        .replace("expected usize", "expected a whole number, 0 or more")
+        .replace("expected u64", "expected a whole number, 0 or more")
+        .replace("expected u8", "expected a whole number from 0 to 255")
+        .replace("expected f64", "expected a number")
+}
+
 /// `; did you mean x?`, or what there is.
 #[must_use]
 pub fn hint<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {

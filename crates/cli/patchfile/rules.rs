@@ -1,13 +1,22 @@
 //! What would make a run die or lie, found before it starts.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+
 use temblor_patch::{Output, Term, stability};
 use temblor_solver::patches::StepRule;
 
 use super::PatchJob;
+use super::outputs::Kind;
 use crate::exit::Failure;
 
 /// Voxels of the initial state that are looked at: all of a small box, a share of a large one.
 pub(super) const LOOK_AT: usize = 1 << 16;
+
+/// Frames of an output, beyond which its interval is taken for a slip.
+const MOST_FRAMES: f64 = 1e5;
+
+const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// Checks a job and notes doubts.
 pub(super) fn check(job: &mut PatchJob) -> anyhow::Result<()> {
@@ -15,7 +24,50 @@ pub(super) fn check(job: &mut PatchJob) -> anyhow::Result<()> {
     order(job)?;
     step(job)?;
     ccz4(job)?;
-    halo(job)
+    halo(job)?;
+    outputs(job)
+}
+
+/// Files that overwrite each other, lines beyond the box, more frames than anybody looks at.
+fn outputs(job: &PatchJob) -> anyhow::Result<()> {
+    let (names, tiling) = (job.names(), &job.problem.tiling);
+    let mut taken: HashMap<(PathBuf, bool), usize> = HashMap::new();
+    for (spec, number) in job.outputs.iter().zip(1..) {
+        for &unknown in &spec.unknowns {
+            let file = spec.name(&names[unknown], None);
+            let other = *taken.entry((file, spec.interval.is_some())).or_insert(number);
+            if other != number {
+                let message = format!("[[output]] {other} and {number} both write");
+                let file = spec.file.display();
+                return Err(Failure::input(format!("{message} {file}: rename one")).into());
+            }
+        }
+        if let Kind::Line { through: Some(point), .. } = spec.kind {
+            for axis in 0..usize::from(tiling.dimensions) {
+                let (low, at) = (tiling.origin[axis], point[axis]);
+                let high = low + tiling.spacing[axis] * tiling.voxels()[axis] as f64;
+                if !(low..=high).contains(&at) {
+                    let letter = AXES[axis];
+                    return Err(Failure::input(format!(
+                        "[[output]] {number}, through is {at} m along {letter}: the box reaches from \
+                         {low} to {high} m"
+                    ))
+                    .into());
+                }
+            }
+        }
+        if let Some(interval) = spec.interval
+            && job.end / interval > MOST_FRAMES
+        {
+            return Err(Failure::input(format!(
+                "[[output]] {number}, interval is {interval} s and [time] end {} s: more than \
+                 {MOST_FRAMES} files, give a longer one",
+                job.end
+            ))
+            .into());
+        }
+    }
+    Ok(())
 }
 
 fn terms(job: &PatchJob) -> Result<(), Failure> {
@@ -87,6 +139,24 @@ fn step(job: &mut PatchJob) -> anyhow::Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// Warns of a fixed step that the speeds at the outset do not allow.
+pub(super) fn fixed_step(job: &PatchJob, speed: f64) -> Option<String> {
+    let StepRule::Fixed(dt) = job.problem.spec.rule else { return None };
+    let problem = &job.problem;
+    let stages = if problem.kernel.shape.output == Output::Step { 1 } else { problem.spec.order };
+    let tiling = &problem.tiling;
+    let known = stability::limits(&job.scheme.name, tiling.dimensions, tiling.cells, stages)?;
+    let all = known.courant * tiling.finest() / speed;
+    let one = all * f64::from(tiling.dimensions);
+    (dt > all * (1.0 + 1e-9)).then(|| {
+        format!(
+            "dt is {dt} s: with waves of {speed:.3} m/s, as at the start, {} is stable up to {all:.3e} s \
+             where they run along all axes, and up to {one:.3e} s along one alone",
+            job.scheme.name
+        )
+    })
 }
 
 /// `s` and `bs` of CCZ4 go together: with s = 1 the shift's own advection must be on, with s = 0 the

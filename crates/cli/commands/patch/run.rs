@@ -21,8 +21,8 @@ use crate::stop;
 /// Arguments of `temblor patch run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Results are written into --out, or beside the run file. While a run goes on, what
-it needs to go on after a stop stands in NAME.restart there.
+Results are written into --out, or beside the run file. While a run goes on,
+what it needs to go on after a stop stands in NAME.restart there.
 
 Examples:
   temblor patch run sod.toml
@@ -58,6 +58,9 @@ pub(super) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         tracing::warn!("{warning}");
     }
     let folder = folder(args)?;
+    for spec in &job.outputs {
+        make(folder.join(&spec.file).parent().unwrap_or(&folder))?;
+    }
     let restart = Restart::new(&job, &backend.device().backend, &folder);
     restart.look(args)?;
     device_memory(&job, backend.as_ref())?.check()?;
@@ -113,7 +116,14 @@ pub(super) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
         ))
         .into());
     }
-    files.finish(march)?;
+    if let Err(error) = files.finish(march) {
+        // Days of work are not lost for a full disk.
+        restart.write(march)?;
+        let path = restart.path.display();
+        let kept =
+            format!("the state stands in {path}, --resume writes the files of the end again");
+        return Err(error.context(kept));
+    }
     restart.remove();
     report(&job, &mut started, begin.step, clock.elapsed())
 }
@@ -122,12 +132,18 @@ pub(super) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
 fn folder(args: &RunArgs) -> anyhow::Result<PathBuf> {
     let beside = || args.file.path.parent().unwrap_or(Path::new("")).to_owned();
     let folder = args.out.clone().unwrap_or_else(beside);
-    if !folder.as_os_str().is_empty() {
-        std::fs::create_dir_all(&folder).map_err(|error| {
-            Failure::output(format!("cannot make the folder {}: {error}", folder.display()))
-        })?;
-    }
+    make(&folder)?;
     Ok(folder)
+}
+
+/// Makes a folder, before a run rather than at its end.
+fn make(folder: &Path) -> Result<(), Failure> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::output(format!("cannot make the folder {}: {error}", folder.display()))
+    })
 }
 
 fn announce(job: &PatchJob, started: &Started) {

@@ -142,6 +142,7 @@ impl Problem {
         let width = self.kernel.shape.width();
         let mut initial = self.profile(Term::Initial)?;
         let mut speeds = Speeds::new(self)?;
+        let adaptive = matches!(self.spec.rule, StepRule::Courant(_));
         let [nx, ny, nz] = self.tiling.voxels();
         let every = (nx * ny * nz).div_ceil(most.max(1));
         let mut ranges = vec![(f64::INFINITY, f64::NEG_INFINITY); width];
@@ -158,6 +159,10 @@ impl Problem {
                 *range = (range.0.min(value), range.1.max(value));
             }
             speeds.see(&state, position);
+            // Below no pressure, say: no step follows, and here is the place.
+            if adaptive && !speeds.largest.is_finite() {
+                return Err(self.not_finite(Some("eigenvalue".into()), speeds.largest, voxel));
+            }
         }
         let speed = physics.has(Term::Eigenvalue).then_some(speeds.largest);
         let limits = self.limits();
