@@ -205,6 +205,10 @@ pub fn open_where(
 
 fn open_named(name: &str) -> Result<Box<dyn Backend>, Failure> {
     let (backend, device) = name_and_device(name)?;
+    if backend == "auto" {
+        let message = "auto chooses backend and device itself: name both, such as cuda:1";
+        return Err(Failure::Unsupported(message.into()));
+    }
     let Some(entry) = BACKENDS.iter().find(|entry| entry.name == backend) else {
         let names = names().join(", ");
         return Err(Failure::Unsupported(format!(

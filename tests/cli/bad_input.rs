@@ -172,6 +172,7 @@ fn an_unknown_backend_is_refused_with_the_known_ones() {
 #[rstest]
 #[case::of_one("cpu:1", &["backend `cpu:1` cannot be used", "device 1", "there is one, device 0"])]
 #[case::no_number("cpu:one", &["`cpu:one` names no device", "cpu:1"])]
+#[case::of_auto("auto:1", &["auto chooses", "cuda:1"])]
 #[case::no_backend("gpu:1", &["no backend `gpu`", "cpu-ref"])]
 fn a_device_that_is_not_there_is_refused(#[case] name: &str, #[case] pieces: &[&str]) {
     let folder = Folder::with(SMALL);

@@ -150,7 +150,9 @@ fn a_restart_file_of_another_run_is_refused() {
     let folder = sod(SOD);
     folder.write("run.restart", b"not a restart file, but long enough to be looked at");
     let resume = ["patch", "run", "run.toml", "--resume"];
-    folder.temblor(&resume).says(2, &["run.restart", "cannot be used", "start without it"]);
+    folder
+        .temblor(&resume)
+        .says(2, &["run.restart", "cannot be used", "start without it", "--force"]);
 }
 
 #[test]

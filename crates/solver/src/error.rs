@@ -157,7 +157,9 @@ pub enum Error {
         time: f64,
     },
     /// A restart file that cannot be used.
-    #[error("the restart file cannot be used ({what}): start without it")]
+    #[error(
+        "the restart file cannot be used ({what}): start without it, by --force on the command line"
+    )]
     Restart {
         /// What is wrong with it.
         what: String,

@@ -32,7 +32,7 @@ impl<W: Write> Summed<W> {
 
 impl<R: Read> Summed<R> {
     fn take(&mut self, bytes: &mut [u8]) -> Result<()> {
-        self.inner.read_exact(bytes).map_err(|error| unfit(error.to_string()))?;
+        self.inner.read_exact(bytes).map_err(|error| unread(&error))?;
         self.sum.update(bytes);
         Ok(())
     }
@@ -49,6 +49,11 @@ impl<R: Read> Summed<R> {
         let values = bytes.chunks_exact(8);
         Ok(values.map(|v| f64::from_le_bytes(v.try_into().expect("eight bytes"))).collect())
     }
+}
+
+fn unread(error: &std::io::Error) -> Error {
+    let cut = error.kind() == std::io::ErrorKind::UnexpectedEof;
+    unfit(if cut { "it ends too early".into() } else { error.to_string() })
 }
 
 fn unfit(what: impl Into<String>) -> Error {
@@ -120,7 +125,7 @@ impl March {
             self.upload(patch, &chunk)?;
         }
         let mut sum = [0; 4];
-        from.inner.read_exact(&mut sum).map_err(|error| unfit(error.to_string()))?;
+        from.inner.read_exact(&mut sum).map_err(|error| unread(&error))?;
         if u32::from_le_bytes(sum) != from.sum.finalize() {
             return Err(unfit("its checksum is wrong: it is damaged"));
         }
