@@ -20,7 +20,7 @@ pub struct BackendArgs {
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct NumericsArgs {
     /// Choose the cheapest operator and the largest dt whose phase velocity is right to this, such
-    /// as 0.1%, up to the highest frequency; [operator] is not looked at, and `cfl_fraction` bounds
+    /// as 0.1%, up to the highest frequency; `[operator]` is not looked at, and `cfl_fraction` bounds
     /// the step
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub max_dispersion: Option<f64>,
@@ -31,7 +31,7 @@ pub struct NumericsArgs {
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub max_trace_error: Option<f64>,
     /// Drop the products of digits that the Laplacian is right to this without, relative rms of white data,
-    /// such as 0.01%; of the digits that --arithmetic or [operator] names
+    /// such as 0.01%; of the digits that --arithmetic or `[operator]` names
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub max_laplacian_error: Option<f64>,
 }
