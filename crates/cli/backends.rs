@@ -146,7 +146,7 @@ pub fn all() -> Vec<Known> {
 ///
 /// # Errors
 /// [`Failure::Unsupported`] if what follows the colon is no number.
-fn name_and_device(name: &str) -> Result<(&str, usize), Failure> {
+pub fn name_and_device(name: &str) -> Result<(&str, usize), Failure> {
     let Some((backend, device)) = name.split_once(':') else { return Ok((name, 0)) };
     let device = device.parse().map_err(|_| {
         Failure::Unsupported(format!(

@@ -402,6 +402,19 @@ pub fn check_folders(spec: &OutputSpec, make: bool) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Makes a folder and those above it; an empty name is the folder that one is in.
+///
+/// # Errors
+/// [`Failure::Output`] that names the folder.
+pub fn make_folder(folder: &Path) -> Result<(), Failure> {
+    if folder.as_os_str().is_empty() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::output(format!("cannot make the folder {}: {error}", folder.display()))
+    })
+}
+
 fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -105,18 +105,24 @@ fn order(job: &PatchJob) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Stages of a step, and the limits of the scheme with them where they are known.
+fn limits(job: &PatchJob) -> (u8, Option<stability::Limits>) {
+    let problem = &job.problem;
+    let stages = if problem.kernel.shape.output == Output::Step { 1 } else { problem.spec.order };
+    let tiling = &problem.tiling;
+    (stages, stability::limits(&job.scheme.name, tiling.dimensions, tiling.cells, stages))
+}
+
 fn step(job: &mut PatchJob) -> anyhow::Result<()> {
     let problem = &job.problem;
     problem.limits().check(problem.spec.rule)?;
-    let stages = if problem.kernel.shape.output == Output::Step { 1 } else { problem.spec.order };
-    let tiling = &problem.tiling;
-    let known = stability::limits(&job.scheme.name, tiling.dimensions, tiling.cells, stages);
+    let (stages, known) = limits(job);
     match (problem.spec.rule, known) {
         (StepRule::Courant(factor), Some(known)) => {
             // Given for waves of one speed along all axes; along one axis alone d times as much.
             let scale = f64::from(2 * stages - 1);
-            let (all, one) =
-                (known.courant * scale, known.courant * scale * f64::from(tiling.dimensions));
+            let all = known.courant * scale;
+            let one = all * f64::from(problem.tiling.dimensions);
             if factor > one * (1.0 + 1e-9) {
                 return Err(Failure::input(format!(
                     "[time] courant is {factor}: {} with {stages} stages is stable up to {all:.3}, and \
@@ -144,11 +150,8 @@ fn step(job: &mut PatchJob) -> anyhow::Result<()> {
 /// Warns of a fixed step that the speeds at the outset do not allow.
 pub(super) fn fixed_step(job: &PatchJob, speed: f64) -> Option<String> {
     let StepRule::Fixed(dt) = job.problem.spec.rule else { return None };
-    let problem = &job.problem;
-    let stages = if problem.kernel.shape.output == Output::Step { 1 } else { problem.spec.order };
-    let tiling = &problem.tiling;
-    let known = stability::limits(&job.scheme.name, tiling.dimensions, tiling.cells, stages)?;
-    let all = known.courant * tiling.finest() / speed;
+    let tiling = &job.problem.tiling;
+    let all = limits(job).1?.courant * tiling.finest() / speed;
     let one = all * f64::from(tiling.dimensions);
     (dt > all * (1.0 + 1e-9)).then(|| {
         format!(

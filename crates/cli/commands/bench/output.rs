@@ -9,6 +9,7 @@ use temblor_bench::results::Results;
 use temblor_bench::{csv, html, merge, tables};
 
 use crate::exit::Failure;
+use crate::output::make_folder;
 
 /// Where results are shown.
 #[derive(Debug, Clone, Default, Args)]
@@ -133,9 +134,7 @@ pub fn write(results: &Results, args: &OutputArgs) -> anyhow::Result<()> {
 }
 
 fn draw(results: &Results, folder: &Path, args: &OutputArgs) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::Output(format!("cannot make the folder {}: {error}", folder.display()))
-    })?;
+    make_folder(folder)?;
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
     for plot in plots::all(results) {
         if plot.is_empty() {

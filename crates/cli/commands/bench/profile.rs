@@ -9,7 +9,9 @@ use crate::backends;
 /// Counters of a case, or why there are none; `named` are the backends as the command names them,
 /// with their devices.
 pub(super) fn counters(case: &Case, named: &[String]) -> Vec<Counters> {
-    let of_case = |name: &&String| name.split(':').next() == Some(case.backend.as_str());
+    let of_case = |name: &&String| {
+        backends::name_and_device(name).is_ok_and(|(backend, _)| backend == case.backend)
+    };
     let backend = named.iter().find(of_case).unwrap_or(&case.backend);
     let program = match std::env::current_exe() {
         Ok(program) => program,

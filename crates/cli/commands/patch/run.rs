@@ -14,6 +14,7 @@ use super::check::device_memory;
 use super::files::Files;
 use super::{DeviceArg, FileArg};
 use crate::exit::Failure;
+use crate::output::make_folder;
 use crate::patchfile::PatchJob;
 use crate::progress::March as Shown;
 use crate::stop;
@@ -59,7 +60,8 @@ pub(super) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
     }
     let folder = folder(args)?;
     for spec in &job.outputs {
-        make(folder.join(&spec.file).parent().unwrap_or(&folder))?;
+        // Before the run rather than at its end.
+        make_folder(folder.join(&spec.file).parent().unwrap_or(&folder))?;
     }
     let restart = Restart::new(&job, &backend.device().backend, &folder);
     restart.look(args)?;
@@ -132,18 +134,8 @@ pub(super) fn run(args: &RunArgs, quiet: bool) -> anyhow::Result<()> {
 fn folder(args: &RunArgs) -> anyhow::Result<PathBuf> {
     let beside = || args.file.path.parent().unwrap_or(Path::new("")).to_owned();
     let folder = args.out.clone().unwrap_or_else(beside);
-    make(&folder)?;
+    make_folder(&folder)?;
     Ok(folder)
-}
-
-/// Makes a folder, before a run rather than at its end.
-fn make(folder: &Path) -> Result<(), Failure> {
-    if folder.as_os_str().is_empty() {
-        return Ok(());
-    }
-    std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::output(format!("cannot make the folder {}: {error}", folder.display()))
-    })
 }
 
 fn announce(job: &PatchJob, started: &Started) {
