@@ -20,6 +20,7 @@ pub mod backends;
 pub mod command_line;
 pub mod commands;
 pub mod exit;
+pub mod nearest;
 pub mod output;
 pub mod patchfile;
 pub mod preflight;

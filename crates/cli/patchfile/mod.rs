@@ -3,7 +3,6 @@
 //! [`schema`] is the file as it stands; [`PatchJob::open`] reads what it points to, builds the kernel
 //! and checks everything that can be checked without a backend. Paths are relative to the run file.
 
-pub mod nearest;
 pub mod outputs;
 mod rules;
 pub mod schema;
@@ -18,7 +17,7 @@ use temblor_patch::{Kernel, Output, Plan, Request, Scheme, lower, stability};
 use temblor_solver::patches::{Outset, Problem, Side, StepRule, Tiling};
 
 use crate::exit::Failure;
-use nearest::{hint, plain_words, with_hint};
+use crate::nearest::{self, hint};
 use outputs::OutputSpec;
 use schema::{DomainTable, PatchFile};
 
@@ -146,10 +145,7 @@ pub fn read(path: &Path) -> anyhow::Result<PatchFile> {
         let remedy = "`examples/patch` has run files to start from";
         Failure::input(format!("cannot read the run file {}: {e}; {remedy}", path.display()))
     })?;
-    Ok(toml::from_str(&text).map_err(|error| {
-        let error = error.to_string();
-        Failure::input(format!("{}: {}", path.display(), with_hint(&plain_words(error.trim_end()))))
-    })?)
+    Ok(toml::from_str(&text).map_err(|error| nearest::unparsed(path, &error))?)
 }
 
 fn tiling(domain: &DomainTable) -> anyhow::Result<(Tiling, Vec<String>)> {

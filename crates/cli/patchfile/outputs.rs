@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::nearest::hint;
 use super::schema::{AxisName, OutputTable};
 use crate::exit::Failure;
+use crate::nearest::hint;
 
 /// Stands for an unknown's name in `file`.
 pub const UNKNOWN_PLACEHOLDER: &str = "{unknown}";

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use temblor_patch::shipped::SCHEMES;
 use temblor_patch::{Error, Physics, Scheme, library, text};
 
-use super::nearest::hint;
 use super::schema::{PhysicsTable, SchemeTable};
 use crate::exit::Failure;
+use crate::nearest::hint;
 
 /// The physics that ships under a name.
 ///

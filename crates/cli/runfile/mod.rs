@@ -152,10 +152,7 @@ pub fn read(path: &Path) -> anyhow::Result<RunFile> {
 }
 
 fn parse(text: &str, path: &Path) -> anyhow::Result<RunFile> {
-    Ok(toml::from_str(text).map_err(|error| {
-        let error = error.to_string();
-        Failure::input(format!("{}: {}", path.display(), error.trim_end()))
-    })?)
+    Ok(toml::from_str(text).map_err(|error| crate::nearest::unparsed(path, &error))?)
 }
 
 fn scan(speed: &mut dyn WaveSpeed, name: &str) -> anyhow::Result<SpeedRange> {

@@ -52,8 +52,12 @@ impl<'de> Deserialize<'de> for WaveletSpec {
             WaveletFile::deserialize(table).map(Self::File).map_err(serde::de::Error::custom)
         } else {
             Wavelet::deserialize(table).map(Self::Known).map_err(|error| {
-                let known = error.to_string().replace("`samples`", "`samples`, `file`");
-                serde::de::Error::custom(known)
+                let mut error = error.to_string();
+                // The list of kinds ends with samples; a key of that name is another matter.
+                if error.contains("unknown variant") {
+                    error = error.replace("`samples`", "`samples`, `file`");
+                }
+                serde::de::Error::custom(error)
             })
         }
     }

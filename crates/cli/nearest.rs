@@ -1,4 +1,8 @@
-//! What someone who mistyped a name may have meant.
+//! What someone who mistyped a name may have meant, and what a parser's message means to a user.
+
+use std::path::Path;
+
+use crate::exit::Failure;
 
 /// Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
 fn distance(a: &str, b: &str) -> usize {
@@ -33,9 +37,15 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
-/// A message of the parser without the names of Rust's types.
+/// A file that the parser of TOML refuses.
 #[must_use]
-pub fn plain_words(message: &str) -> String {
+pub fn unparsed(path: &Path, error: &toml::de::Error) -> Failure {
+    let message = plain_words(error.to_string().trim_end());
+    Failure::input(format!("{}: {}", path.display(), with_hint(&message)))
+}
+
+/// A message of the parser without the names of Rust's types.
+fn plain_words(message: &str) -> String {
     message
         .replace("expected u16", "expected a whole number from 0 to 65535")
         .replace("expected usize", "expected a whole number, 0 or more")
@@ -61,8 +71,7 @@ pub fn hint<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) ->
 }
 
 /// A parser's message on an unknown key, with the nearest that it expected.
-#[must_use]
-pub fn with_hint(message: &str) -> String {
+fn with_hint(message: &str) -> String {
     let mut parts = message.split('`');
     let (Some(before), Some(word)) = (parts.next(), parts.next()) else {
         return message.to_owned();
