@@ -150,6 +150,11 @@ fn small_runs_of_every_variant() {
             all.push((format!("{name} {shape:?} {order}"), problem(shape, order, boundaries)));
         }
     }
+    // Without a wall or a layer, `fused2` makes two steps at once.
+    for (shape, order) in [([26, 29, 70], 8), ([14, 27, 66], 6), ([15, 13, 18], 4)] {
+        let zero = Boundaries::uniform(Boundary::Zero);
+        all.push((format!("zero {shape:?} {order}"), problem(shape, order, zero)));
+    }
     check(&all);
 }
 
