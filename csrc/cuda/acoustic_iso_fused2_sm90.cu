@@ -2,12 +2,12 @@
 // warps per step, every stream into and out of shared memory by bulk copies.
 // p+ = 2p - p- + dt^2 c^2 lap(p), twice; weights from the host; the arithmetic is bit for bit that of
 // acoustic_iso_wide, so a run may be cut at an odd step.
-// Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo of the radius, 4 along z; the box's first
-// node lies on 16 B, best 32 B past a multiple of 128, where what a tile reads begins on a line.
-// Reads p^n, p^(n-1); writes p^(n+1), p^(n+2) to other arrays. Where p^(n+1) lies in the grid but
-// outside the box (a layer or a wall) it is read from memory and must be there already.
-// Sources inside the box are added to p^(n+1) here: the second step needs them.
-// Where the box ends, the wave speed and both fields are zero beyond the grid.
+// Layout (x, y, z), z fastest, pitch a multiple of 16 B, halo of the radius, 4 along z; node 0 of a row
+// lies on 16 B, best 32 B past a multiple of 128, where what a tile reads begins on a line.
+// Reads p^n, p^(n-1); writes p^(n+1), p^(n+2) to other arrays. The box is the whole grid: there are no
+// layers and no walls. Beyond it the wave speed and both fields are zero in the halos and in the padding
+// of rows, and so is p^(n+1), which is computed there too.
+// Sources are added to p^(n+1) here: the second step needs them.
 // Tile 64 x 24 (z, y) marched along x; p^(n+1) is computed on 72 x 32 (rims of 4 and R twice over).
 // What follows is of radius 4. Rings: 4 planes of p^n 80 x 40, 8 of v and 3 of p^(n-1) 80 x 32, 2 of
 // p^(n+1) 72 x 32, 7 of 2 p^(n+1) - p^n and one of p^(n+1) on its way out 64 x 24: 226 KiB shared, one block
@@ -25,7 +25,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "fused2.cuh"
 
-// first, second: p^(n+1) and p^(n+2) up to the box's end, in boxes of 64 x 4 nodes.
+// first, second: p^(n+1) and p^(n+2) up to the grid's end, in boxes of 64 x 4 nodes.
 #define TEMBLOR_FUSED2(NAME, R)                                                                    \
   extern "C" __global__ void __launch_bounds__(temblor::FusedTile<R>::THREADS, 1)                  \
       NAME(const __grid_constant__ TemblorStep s, const __grid_constant__ TemblorTiles tiles,      \

@@ -3,6 +3,9 @@
 // The first crew makes p^(n+1) of a plane from p^n, p^(n-1) and v, and leaves it in shared memory; the
 // second makes p^(n+2) from those planes, one to two rounds behind. Crews meet in barriers of shared
 // memory, plane by plane; the block never waits as a whole.
+// The box is the whole grid. Beyond it the wave speed and both fields read as zero, in memory as in what
+// the copies fill in, and so p^(n+1) comes out as zero there without a question: asking for it held tiles
+// at the faces up.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
 #include "four.cuh"
@@ -55,7 +58,6 @@ struct FusedTile {
     // offsets of the slots of p^(n-1), v and `base`. Source entries, first and last.
     int4 planes[4];
     int2 entries[4];
-    FusedPlace place;
   };
 };
 
@@ -88,12 +90,11 @@ struct Turn {
   static constexpr int value = N;
 };
 
-// Flags of a plane of p^(n+1): it is read by the second step; lies in the grid beside the box; has
-// sources; is the last one.
-constexpr int NEEDED = 1, BESIDE = 2, HAS_SOURCES = 8, LAST = 16;
+// Flags of a plane of p^(n+1): it has sources; it is the last one.
+constexpr int HAS_SOURCES = 1, LAST = 2;
 // And of a thread of the first crew: its first row is kept for the second step (the second one: twice
-// that); it has nodes that the box does not have.
-constexpr int KEPT = 1, EDGE = 4;
+// that).
+constexpr int KEPT = 1;
 
 // Two rows of four nodes of a plane of pitch PITCH, and their Laplacian's terms in the plane.
 template <class T, int PITCH>
@@ -152,10 +153,9 @@ struct FusedQueue {
 
 // By one thread: asks for planes as soon as their slots are free.
 template <class T>
-__device__ __forceinline__ void feed(const TemblorStep& s, const TemblorFused& f, int tile,
-                                     typename T::Shared& shared, const FusedPlace& at,
-                                     const CUtensorMap* p, const CUtensorMap* prev,
-                                     const CUtensorMap* v) {
+__device__ __forceinline__ void feed(const TemblorFused& f, int tile, typename T::Shared& shared,
+                                     const FusedPlace& at, const CUtensorMap* p,
+                                     const CUtensorMap* prev, const CUtensorMap* v) {
   constexpr int R = T::R;
   const int z = f.halo[2] + at.k0 - 2 * T::H, y = f.halo[1] + at.j0 - R, x = f.halo[0] + at.i0 - R;
   const int planes = at.count + 4 * R;
@@ -172,14 +172,10 @@ __device__ __forceinline__ void feed(const TemblorStep& s, const TemblorFused& f
     if (made >= 4) plane_wait(shared.done, made - 4);
     const int first = entry;
     while (entry < entry_end && f.entry_plane[entry] == at.i0 - R + made) ++entry;
-    const int i = at.i0 - R + made;
-    const bool in_grid = i >= 0 && i < s.nodes[0];
     const int speed_slot = made & (T::SPEED_RING - 1);
     shared.entries[q & 3] = make_int2(first, entry);
     shared.planes[q & 3] =
-        make_int4((made >= 0 ? NEEDED : 0) | (first < entry ? HAS_SOURCES : 0) |
-                      (in_grid && (i < s.begin[0] || i >= s.end[0]) ? BESIDE : 0) |
-                      (q + 1 == planes ? LAST : 0),
+        make_int4((first < entry ? HAS_SOURCES : 0) | (q + 1 == planes ? LAST : 0),
                   prev_slot * T::STREAM, speed_slot * T::STREAM, base_slot * T::BASE);
     uint64_t* barrier = &shared.full[q & 3];
     barrier_expect(barrier, 4 * T::W * T::PY + (made >= 0 ? 2 * 4 * T::STREAM : 0));
@@ -192,45 +188,6 @@ __device__ __forceinline__ void feed(const TemblorStep& s, const TemblorFused& f
     }
   }
 }
-
-// Nodes of the first crew's threads that are not as the others.
-template <class T>
-struct FusedEdge {
-  int y, z, j, k;
-
-  __device__ __forceinline__ FusedEdge(const FusedPlace& at, int thread)
-      : y(thread / T::FIRST_LANES * T::ROWS), z(thread % T::FIRST_LANES * 4),
-        j(at.j0 - T::R + y), k(at.k0 - T::H + z) {}
-
-  // Of the four nodes of a row, how many lie in the box.
-  __device__ __forceinline__ int inside(const TemblorStep& s, int row) const {
-    const bool in = j + row >= s.begin[1] && j + row < s.end[1] && k >= s.begin[2];
-    return in ? max(0, min(4, s.end[2] - k)) : 0;
-  }
-  // Whether this tile gives a row of them out, where it lies in the box.
-  __device__ __forceinline__ bool own(int row) const {
-    return y + row >= T::R && y + row < T::R + T::OY && z >= T::H && z < T::H + T::OZ;
-  }
-  // Whether a row has nodes of the grid that are not computed here. Beyond the grid the wave speed and
-  // both fields are zero, and so is what comes of them; asking for it held tiles at the faces up.
-  __device__ __forceinline__ bool special(const TemblorStep& s, int row) const {
-    const bool in_grid = j + row >= 0 && j + row < s.nodes[1] && k > -4 && k < s.nodes[2];
-    return in_grid && inside(s, row) < 4;
-  }
-  // p^(n+1) is computed inside the box, read where it is needed beside it, zero elsewhere.
-  __device__ __forceinline__ float4 completed(const TemblorStep& s, int row, bool beside,
-                                              const float* from, float4 value) const {
-    const int computed = beside ? 0 : inside(s, row);
-    if (computed == 4) return value;
-    float4 read = zero4();
-    if (j + row < s.end[1] + T::R && k < s.end[2] + T::R) read = load4(from);
-    if (computed < 1) value.x = read.x;
-    if (computed < 2) value.y = read.y;
-    if (computed < 3) value.z = read.z;
-    value.w = read.w;
-    return value;
-  }
-};
 
 // Adds the sources of a plane to the two rows at `place`, counted in the tile with its rim.
 template <class T>
@@ -275,7 +232,7 @@ __device__ __forceinline__ bool first_round(const TemblorStep& s, const TemblorF
   const int4 plane = shared.planes[TURN];
   // Taken apart anew in every round: there is one register for both.
   keep(place_and_rows);
-  const int y = place_and_rows >> 16, z = place_and_rows >> 8 & 255, rows = place_and_rows & 7;
+  const int y = place_and_rows >> 16, z = place_and_rows >> 8 & 255, rows = place_and_rows & 3;
   const int own_base = (y - R) * T::OZ + z - T::H;
   const float* prev = shared.prev[0] + plane.y + own - R * T::W;
   const float* speed = shared.v[0] + plane.z + own - R * T::W;
@@ -283,20 +240,8 @@ __device__ __forceinline__ bool first_round(const TemblorStep& s, const TemblorF
   for (int row = 0; row < ROWS; ++row)
     value[row] =
         leap4(centre[row], load4(prev + row * T::W), load4(speed + row * T::W), lap[row]);
-  if (__builtin_expect(plane.x & HAS_SOURCES, 0)) {
-    const FusedEdge<T> here(shared.place, thread_anew());
-    add_sources<T>(f, shared.entries[TURN], here.y * T::MZ + here.z, speed, value);
-  }
-  if (__builtin_expect((plane.x & NEEDED) && ((rows & EDGE) || (plane.x & BESIDE)), 0)) {
-    const FusedEdge<T> here(shared.place, thread_anew());
-    float* const first = f.first + int64_t(shared.place.i0 - R + made) * s.stride_x +
-                         int64_t(here.j) * s.stride_y + here.k;
-#pragma unroll
-    for (int row = 0; row < ROWS; ++row) {
-      float* const to = first + row * s.stride_y;
-      value[row] = here.completed(s, row, plane.x & BESIDE, to, value[row]);
-    }
-  }
+  if (__builtin_expect(plane.x & HAS_SOURCES, 0))
+    add_sources<T>(f, shared.entries[TURN], y * T::MZ + z, speed, value);
   if (made >= 2) plane_wait(shared.done, made - 2);
   float* middle = shared.middle[MADE % 2] + y * T::MZ + z;
   float* base = shared.base[0] + plane.w + own_base;
@@ -318,16 +263,18 @@ __device__ __forceinline__ bool first_round(const TemblorStep& s, const TemblorF
 
 template <class T>
 __device__ __forceinline__ void first_crew(const TemblorStep& s, const TemblorFused& f,
-                                           typename T::Shared& shared, const FusedPlace& at) {
-  constexpr int R = T::R;
+                                           typename T::Shared& shared) {
+  constexpr int R = T::R, H = T::H;
   const int thread = min(int(threadIdx.x), T::FIRST - 1);
-  const FusedEdge<T> here(at, thread);
-  const int own = (here.y + R) * T::W + here.z + T::H;
-  int rows = here.special(s, 0) || here.special(s, 1) ? EDGE : 0;
+  const int y = thread / T::FIRST_LANES * T::ROWS, z = thread % T::FIRST_LANES * 4;
+  const int own = (y + R) * T::W + z + H;
+  // Rows that the tile gives out, by threads that do not repeat the last one's work.
+  const bool gives = thread == int(threadIdx.x) && z >= H && z < H + T::OZ;
+  int rows = 0;
 #pragma unroll
-  for (int row = 0; row < 2; ++row)
-    if (here.own(row) && thread == int(threadIdx.x)) rows |= KEPT << row;
-  unsigned place_and_rows = unsigned(here.y << 16 | here.z << 8 | rows);
+  for (int row = 0; row < T::ROWS; ++row)
+    if (gives && y + row >= R && y + row < R + T::OY) rows |= KEPT << row;
+  unsigned place_and_rows = unsigned(y << 16 | z << 8 | rows);
   FusedQueue queue;
   auto last = [&](auto turn, int q) {
     return first_round<T, decltype(turn)::value>(s, f, shared, q, own, place_and_rows, queue);
@@ -340,7 +287,7 @@ __device__ __forceinline__ void first_crew(const TemblorStep& s, const TemblorFu
   }
 }
 
-// Where a warp's rows go. Copies leave out what lies beyond the box: the maps end with it. Stores by
+// Where a warp's rows go. Copies leave out what lies beyond the grid: the maps end with it. Stores by
 // threads share the pipe that reads shared memory, and hold it up when memory is slow to take them; rows
 // copied one by one cost a warp a hundred instructions per plane.
 struct FusedOut {
@@ -400,7 +347,7 @@ __device__ __forceinline__ void second_crew(const TemblorStep& s, const TemblorF
             own_base = y * T::OZ + z;
   const int row = at.j0 + thread / 32 * T::WARP_ROWS;
   const FusedOut out = {f.halo[2] + at.k0, f.halo[1] + row, f.halo[0] + at.i0 - R,
-                        row < s.end[1], first, second};
+                        row < s.nodes[1], first, second};
   FusedQueue queue;
   int base_slot = before_first<T::BASE_RING, T::BASE>(R);
   const int planes = at.count + 2 * R;
@@ -425,11 +372,10 @@ __device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTil
                                           const CUtensorMap* second) {
   auto& shared = *reinterpret_cast<typename T::Shared*>(dynamic_shared());
   const March march = march_of(s, tiles);
-  const FusedPlace at = {march.i0, s.begin[1] + march.tile / tiles.tiles_z * T::OY,
-                         s.begin[2] + march.tile % tiles.tiles_z * T::OZ, march.i1 - march.i0};
+  const FusedPlace at = {march.i0, march.tile / tiles.tiles_z * T::OY,
+                         march.tile % tiles.tiles_z * T::OZ, march.i1 - march.i0};
   const int thread = int(threadIdx.x);
   if (thread == 0) {
-    shared.place = at;
     for (int n = 0; n < 4; ++n) {
       barrier_init(&shared.full[n], 1);
       barrier_init(&shared.free[n], T::FIRST_WARPS);
@@ -440,11 +386,11 @@ __device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTil
   }
   __syncthreads();
   if (thread < 32 * T::FIRST_WARPS) {
-    first_crew<T>(s, f, shared, at);
+    first_crew<T>(s, f, shared);
   } else if (thread < 32 * (T::FIRST_WARPS + T::SECOND_WARPS)) {
     second_crew<T>(s, f, shared, at, first, second);
   } else if (thread % 32 == 0) {
-    feed<T>(s, f, march.tile, shared, at, p, prev, v);
+    feed<T>(f, march.tile, shared, at, p, prev, v);
   }
 }
 

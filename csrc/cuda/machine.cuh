@@ -32,13 +32,6 @@ __device__ __forceinline__ void keep(T*& address) {
 
 __device__ __forceinline__ void keep(unsigned& value) { asm volatile("" : "+r"(value)); }
 
-// The thread's number, asked for anew: what is rare should not hold a register.
-__device__ __forceinline__ int thread_anew() {
-  int thread;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-  return thread;
-}
-
 // Asks for BYTES into shared memory; the last of them become zero if fewer are read. (sm_80)
 template <int BYTES>
 __device__ __forceinline__ void copy_async(void* to, const void* from, int bytes = BYTES) {

@@ -162,14 +162,12 @@ typedef struct {
   int32_t rest_planes;
 } TemblorTiles;
 
-/* Two fused steps: launch figures, results, and the sources inside the box, tile by tile. */
+/* Two fused steps of the whole grid: the halo, and the sources tile by tile. */
 typedef struct {
   /* Halo along (x, y, z). */
   int32_t halo[3];
   /* Source nodes in all tiles; 0 leaves the tables below unread. */
   int32_t sources;
-  /* p one step ahead, node 0. */
-  float* first;
   /* First entry of each tile, and their number; entries of a tile by rising plane. */
   const int32_t* entry_first;
   /* Plane (x) of each entry. */

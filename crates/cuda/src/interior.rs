@@ -7,7 +7,7 @@ use temblor_physics::WaveProblem;
 
 use crate::arguments::{TemblorFused, TemblorStep, TemblorTiles};
 use crate::fields::Fields;
-use crate::layout::Layout;
+use crate::layout::{Layout, NodeBox};
 use crate::limbs::{self, Limbs};
 use crate::module::maps::{Element, TensorMap, tensor_map, tensor_map_until};
 use crate::module::{Kernels, TmaShape, int};
@@ -54,13 +54,16 @@ impl Mapped {
 #[derive(Debug)]
 struct Fused {
     mapped: Mapped,
-    /// Of each wavefield as a result, up to the interior's end.
+    /// Of each wavefield as a result, up to the grid's end.
     results: Vec<TensorMap>,
 }
 
 impl Fused {
     fn new(mapped: Mapped, layout: &Layout, fields: &Fields) -> Result<Self> {
-        let end = std::array::from_fn(|a| layout.halo[a] + layout.interior.end[a]);
+        // The kernel reads no p^(n+1) but its own: what lies beyond its box is zero.
+        let whole = NodeBox { begin: [0; 3], end: layout.nodes };
+        assert_eq!(layout.interior, whole, "two steps are fused on whole grids");
+        let end = std::array::from_fn(|a| layout.halo[a] + layout.nodes[a]);
         let result = |address| tensor_map_until(address, layout, end, RESULT, Element::F32);
         let results = fields.all().iter().map(|w| result(w.address())).collect::<Result<_>>()?;
         Ok(Self { mapped, results })
@@ -270,8 +273,7 @@ impl Interior {
         n: u64,
     ) -> Result<()> {
         let Some(own) = self.fused.as_ref().filter(|_| !self.empty) else { return Ok(()) };
-        let mut fused =
-            TemblorFused { halo: self.halo, first: fields.node(2), ..Default::default() };
+        let mut fused = TemblorFused { halo: self.halo, ..Default::default() };
         if let Some(sources) = sources {
             sources.fuse(n, &mut fused);
         }

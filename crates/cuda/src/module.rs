@@ -175,7 +175,7 @@ impl Kernels {
         unsafe { self.launch(stream, name, blocks_of(boxes), [threads, 1, 1], 0, &arguments) }
     }
 
-    /// Two steps in the box of `step`; `maps` of p, p- and v, `results` of p one and two steps ahead.
+    /// Two steps of the whole grid; `maps` of p, p- and v, `results` of p one and two steps ahead.
     pub(crate) fn fused2(
         &self,
         stream: &CudaStream,

@@ -42,8 +42,7 @@ fn every_launch_belongs_to_a_kind_and_a_step() {
     let source = include_str!("standin/driver.c");
     let text = standin::run(folder.path(), source, "probe_by_kernel", &[]);
     for variant in ["baseline", "tma", "wide", "fused2"] {
-        // One launch per step and kind; two fused steps make two of each, the interior's the rim and
-        // the fused kernel itself.
+        // One launch per step and kind: with a layer and a wall `fused2` makes single steps too.
         for kind in ["interior", "layers", "walls", "sources", "receivers"] {
             let line = format!("{variant} {kind} {:.4?}", [1e-3; 5]);
             assert!(text.contains(&line), "no '{line}' in {text}");

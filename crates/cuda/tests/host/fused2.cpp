@@ -142,7 +142,6 @@ void try_grid(Kernel kernel, Grid g, int planes, std::vector<Source> sources) {
     TemblorFused f = {};
     for (int a = 0; a < 3; ++a) f.halo[a] = g.halo(a);
     f.sources = int(sources.size());
-    f.first = got_one.data() + g.at(0, 0, 0);
     f.entry_first = first.data(), f.entry_plane = plane.data(), f.entry_place = place.data();
     f.entry_node = node.data(), f.term_first = term_first.data();
     f.term_source = term_source.data(), f.term_weight = weight.data();
@@ -169,6 +168,10 @@ void try_radius(Kernel kernel) {
   try_grid<R>(kernel, {{7, 9, 12}, R}, 400, {});
   try_grid<R>(kernel, {{11, 30, 70}, R}, 400, {{0, 0, 0}, {5, 23, 63}, {5, 24, 64}, {10, 29, 69}});
   try_grid<R>(kernel, {{19, 25, 68}, R}, 8, {{7, 12, 66}, {8, 3, 2}, {18, 24, 1}});
+  // Rows that end one, two and three nodes past a group of four, before and after a tile's end, and with
+  // the array, beyond which the second tile reads; the last row is the first and the second of a thread.
+  // What is computed beyond the grid must be zero: the last nodes' second step shows it.
+  for (int z : {61, 62, 65, 67, 88 - R}) try_grid<R>(kernel, {{5, z % 2 ? 9 : 26, z}, R}, 400, {});
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ inline void prefetch_l2(const void*) {}
 template <class T>
 inline void keep(T*&) {}
 inline void keep(unsigned&) {}
-inline int thread_anew() { return int(threadIdx.x); }
 
 // Copies happen as late as they may: when their group is waited for.
 template <int BYTES>
