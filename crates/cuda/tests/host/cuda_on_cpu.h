@@ -73,6 +73,8 @@ struct Fibre {
   std::vector<std::vector<Copy>> groups;
   // Bulk copies out of shared memory that nobody has waited for.
   std::vector<std::function<void()>> out;
+  // Whether it fenced what it stored since its warp's last group of such copies.
+  bool fenced = false;
 };
 
 // What the lanes of a warp give to a collective; two in turn, since a lane may be one ahead.
@@ -98,8 +100,10 @@ struct Machine {
   int vote = 0;
   // From the last thread and block to the first.
   bool backwards = false;
-  // A warp that has its turn once in a hundred only, if any.
-  int slow = -1;
+  // A warp that has its turn once in a hundred only, if any; a lane of every warp.
+  int slow = -1, slow_lane = -1;
+  // Tensor copies happen when they are asked for, else as late as they may.
+  bool early = false;
   // Bytes of dynamic shared memory that the launch asked for.
   size_t shared = SHARED;
 };
@@ -186,6 +190,10 @@ inline unsigned char* dynamic() {
   return reinterpret_cast<unsigned char*>((at + 1023) / 1024 * 1024);
 }
 
+inline bool is_slow(const Fibre& f) {
+  return f.warp == machine().slow || f.lane == machine().slow_lane;
+}
+
 inline void run_block(dim3 block) {
   Machine& m = machine();
   const int count = int(block.x * block.y * block.z);
@@ -205,10 +213,10 @@ inline void run_block(dim3 block) {
   }
   unsigned long before = m.progress;
   for (int turn = 0; m.live > 0; ++turn) {
-    const bool waits = m.slow >= 0 && turn % 100 != 99;
+    const bool waits = (m.slow >= 0 || m.slow_lane >= 0) && turn % 100 != 99;
     for (int step = 0; step < count; ++step) {
       Fibre& f = m.fibres[m.backwards ? count - 1 - step : step];
-      if (f.ended || (waits && f.warp == m.slow)) continue;
+      if (f.ended || (waits && is_slow(f))) continue;
       m.now = &f;
       threadIdx = f.index;
       if (_setjmp(m.home) == 0) {

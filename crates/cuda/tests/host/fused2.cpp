@@ -1,6 +1,6 @@
 // Two fused steps against two single ones in the order of sums of acoustic_iso_wide, bit for bit, with
-// threads in both orders and with one warp of either crew, or the feeding one, far behind; prints what is
-// wrong.
+// threads in both orders, with one warp of either crew, the feeding one or a lane of all warps far behind,
+// and with copies as late or as early as may be; prints what is wrong.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "acoustic_iso_fused2_sm90.cu"
 
@@ -93,8 +93,12 @@ void compare(const char* what, const Grid& g, const std::vector<float>& got,
   }
 }
 
+// The order of threads, whether copies are early, and which warp or lane is slow.
+struct Pace { bool backwards, early; int warp, lane; };
+
 template <int R, class Kernel>
-void try_grid(Kernel kernel, Grid g, int planes, std::vector<Source> sources) {
+void try_grid(Kernel kernel, Grid g, int planes, std::vector<Source> sources,
+              const std::vector<Pace>& paces) {
   using T = temblor::FusedTile<R>;
   const TemblorStep s = step_of(g);
   std::vector<float> p = g.field(), prev = g.field(), v = g.field();
@@ -136,8 +140,7 @@ void try_grid(Kernel kernel, Grid g, int planes, std::vector<Source> sources) {
   }
   const std::vector<float> two = stepped(g, s, one, p, v);
 
-  const int slow[] = {-1, -1, 0, T::FIRST_WARPS, T::FIRST_WARPS + T::SECOND_WARPS};
-  for (int run = 0; run < 5; ++run) {
+  for (const Pace& pace : paces) {
     std::vector<float> got_one = g.field(), got_two = g.field();
     TemblorFused f = {};
     for (int a = 0; a < 3; ++a) f.halo[a] = g.halo(a);
@@ -151,8 +154,8 @@ void try_grid(Kernel kernel, Grid g, int planes, std::vector<Source> sources) {
                                  map_of(g, v, T::MY, T::W, false),
                                  map_of(g, got_one, T::WARP_ROWS, T::OZ, true),
                                  map_of(g, got_two, T::WARP_ROWS, T::OZ, true)};
-    on_cpu::machine().backwards = run % 2;
-    on_cpu::machine().slow = slow[run];
+    on_cpu::machine().backwards = pace.backwards, on_cpu::machine().early = pace.early;
+    on_cpu::machine().slow = pace.warp, on_cpu::machine().slow_lane = pace.lane;
     on_cpu::machine().shared = sizeof(typename T::Shared);
     on_cpu::launch(unsigned(tiles.full_blocks), unsigned(T::THREADS),
                    [&] { kernel(s, tiles, f, maps[0], maps[1], maps[2], maps[3], maps[4]); });
@@ -163,15 +166,30 @@ void try_grid(Kernel kernel, Grid g, int planes, std::vector<Source> sources) {
 
 template <int R, class Kernel>
 void try_radius(Kernel kernel) {
+  using T = temblor::FusedTile<R>;
+  const int first = 0, second = T::FIRST_WARPS, feeding = T::FIRST_WARPS + T::SECOND_WARPS;
+  const std::vector<Pace> orders = {{false, false, -1, -1}, {true, true, -1, -1}},
+                          late = {{false, false, -1, -1},
+                                  {true, false, -1, -1},
+                                  {false, false, first, -1},
+                                  {true, false, second, -1},
+                                  {false, false, feeding, -1}},
+                          early = {{false, true, first, -1},
+                                   {false, true, second, -1},
+                                   {false, false, -1, 27},
+                                   {false, true, -1, 27}};
   // One tile and less; several, with an edge in the fourth row and node of each; chunks of planes, the last
   // one shorter.
-  try_grid<R>(kernel, {{7, 9, 12}, R}, 400, {});
-  try_grid<R>(kernel, {{11, 30, 70}, R}, 400, {{0, 0, 0}, {5, 23, 63}, {5, 24, 64}, {10, 29, 69}});
-  try_grid<R>(kernel, {{19, 25, 68}, R}, 8, {{7, 12, 66}, {8, 3, 2}, {18, 24, 1}});
+  try_grid<R>(kernel, {{7, 9, 12}, R}, 400, {}, late);
+  try_grid<R>(kernel, {{7, 9, 12}, R}, 400, {}, early);
+  try_grid<R>(kernel, {{11, 30, 70}, R}, 400, {{0, 0, 0}, {5, 23, 63}, {5, 24, 64}, {10, 29, 69}},
+              late);
+  try_grid<R>(kernel, {{19, 25, 68}, R}, 8, {{7, 12, 66}, {8, 3, 2}, {18, 24, 1}}, late);
   // Rows that end one, two and three nodes past a group of four, before and after a tile's end, and with
   // the array, beyond which the second tile reads; the last row is the first and the second of a thread.
   // What is computed beyond the grid must be zero: the last nodes' second step shows it.
-  for (int z : {61, 62, 65, 67, 88 - R}) try_grid<R>(kernel, {{5, z % 2 ? 9 : 26, z}, R}, 400, {});
+  for (int z : {61, 62, 65, 67, 88 - R})
+    try_grid<R>(kernel, {{5, z % 2 ? 9 : 26, z}, R}, 400, {}, orders);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ inline void copy_async_wait() {
 }
 
 // What csrc/cuda/tma.cuh writes in PTX: an array of planes (x), rows (y) and elements (z) and the box
-// that a copy takes of it. Copies happen when their barrier is waited for.
+// that a copy takes of it. Copies happen when their barrier is waited for, or early.
 }  // namespace temblor
 struct alignas(128) CUtensorMap {
   const void* base;
@@ -78,6 +78,11 @@ inline void barrier_arrive(uint64_t* barrier) {
 }
 inline void barrier_wait(uint64_t* barrier, uint32_t parity) {
   on_cpu::Barrier& b = on_cpu::barrier_at(barrier);
+  // Who is slow is so between an arrival and what follows the next wait, too.
+  if (on_cpu::is_slow(*on_cpu::machine().now)) {
+    ++on_cpu::machine().progress;
+    on_cpu::pause();
+  }
   while (b.phase == parity) {
     if (b.expects && b.asked == b.bytes) {
       for (const auto& copy : b.copies) copy();
@@ -95,7 +100,7 @@ inline void copy_box(void* to, const CUtensorMap* map, uint64_t* barrier, int z,
   if (reinterpret_cast<uintptr_t>(to) % 128 || z * m.element % 16 || m.box[1] * m.element % 16)
     on_cpu::stop("a tensor copy off its alignment");
   b.asked += int64_t(m.box[0]) * m.box[1] * m.element;
-  b.copies.push_back([=] {
+  const auto copy = [=] {
     char* out = static_cast<char*>(to);
     for (int j = 0; j < m.box[0]; ++j)
       for (int k = 0; k < m.box[1]; ++k, out += m.element) {
@@ -105,15 +110,21 @@ inline void copy_box(void* to, const CUtensorMap* map, uint64_t* barrier, int z,
         if (inside) memcpy(out, static_cast<const char*>(m.base) + at, m.element);
         else memset(out, 0, m.element);
       }
-  });
+  };
+  if (on_cpu::machine().early) copy();
+  else b.copies.push_back(copy);
 }
 
-// Copies out of shared memory read it as late as they may: when the thread waits for them.
+// Copies out of shared memory read it as late as they may, when the thread waits for them, or early. All
+// lanes of the warp are taken to have stored what is copied.
 inline void copy_box_out(const CUtensorMap* map, const void* from, int z, int y, int x) {
   const CUtensorMap m = *map;
+  for (const on_cpu::Fibre& f : on_cpu::machine().fibres)
+    if (f.warp == on_cpu::machine().now->warp && !f.fenced)
+      on_cpu::stop("a lane did not fence its stores before a copy out of shared memory");
   if (reinterpret_cast<uintptr_t>(from) % 128 || z * m.element % 16 || m.box[1] * m.element % 16)
     on_cpu::stop("a tensor copy off its alignment");
-  on_cpu::machine().now->out.push_back([=] {
+  const auto copy = [=] {
     const char* in = static_cast<const char*>(from);
     char* to = static_cast<char*>(const_cast<void*>(m.base));
     for (int j = 0; j < m.box[0]; ++j)
@@ -121,15 +132,20 @@ inline void copy_box_out(const CUtensorMap* map, const void* from, int z, int y,
         if (x >= 0 && x < m.nodes[0] && y + j >= 0 && y + j < m.nodes[1] && z + k >= 0 &&
             z + k < m.nodes[2])
           memcpy(to + (x * m.plane + (y + j) * m.row + z + k) * m.element, in, m.element);
-  });
+  };
+  if (on_cpu::machine().early) copy();
+  else on_cpu::machine().now->out.push_back(copy);
 }
-inline void copies_commit() {}
+inline void copies_commit() {
+  for (on_cpu::Fibre& f : on_cpu::machine().fibres)
+    if (f.warp == on_cpu::machine().now->warp) f.fenced = false;
+}
 inline void copies_wait_read() {
   for (const auto& copy : on_cpu::machine().now->out) copy();
   on_cpu::machine().now->out.clear();
 }
 inline void copies_wait() { copies_wait_read(); }
-inline void fence_for_copies() {}
+inline void fence_for_copies() { on_cpu::machine().now->fenced = true; }
 
 // The fragments of mma.sync (PTX ISA, "Matrix Fragments for mma"), g = lane / 4, t = lane % 4.
 // Result, 16 x 8: rows g (0, 1) and g + 8 (2, 3), columns 2t and 2t + 1.
