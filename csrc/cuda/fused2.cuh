@@ -61,9 +61,17 @@ struct FusedTile {
   };
 };
 
+// Arrivals of a warp: one, after a barrier of its lanes, or one of each lane where TEMBLOR_ALL_ARRIVE is
+// defined, a build for compute-sanitizer's racecheck alone, which we take to follow arrivals lane by lane.
+#ifdef TEMBLOR_ALL_ARRIVE
+constexpr int ARRIVALS = 32;
+#else
+constexpr int ARRIVALS = 1;
+#endif
+
 // A warp lets go of what it read and gives what it wrote.
 __device__ __forceinline__ void warp_arrives(uint64_t* barrier) {
-  if (threadIdx.x % 32 == 0) barrier_arrive(barrier);
+  if (int(threadIdx.x % 32) < ARRIVALS) barrier_arrive(barrier);
 }
 
 // Waits for plane n of a barrier that has one turn per four planes.
@@ -378,9 +386,9 @@ __device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTil
   if (thread == 0) {
     for (int n = 0; n < 4; ++n) {
       barrier_init(&shared.full[n], 1);
-      barrier_init(&shared.free[n], T::FIRST_WARPS);
-      barrier_init(&shared.made[n], T::FIRST_WARPS);
-      barrier_init(&shared.done[n], T::SECOND_WARPS);
+      barrier_init(&shared.free[n], ARRIVALS * T::FIRST_WARPS);
+      barrier_init(&shared.made[n], ARRIVALS * T::FIRST_WARPS);
+      barrier_init(&shared.done[n], ARRIVALS * T::SECOND_WARPS);
     }
     barrier_init_fence();
   }

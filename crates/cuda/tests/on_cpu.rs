@@ -16,6 +16,12 @@ fn two_fused_steps_are_two_single_ones_bit_for_bit_on_the_cpu_whoever_is_slow() 
 }
 
 #[test]
+fn two_fused_steps_are_the_same_where_all_lanes_arrive() {
+    let said = host::run_built_with("fused2.cpp", &["-DTEMBLOR_ALL_ARRIVE"], &[]);
+    assert!(said.contains("all as it should be"));
+}
+
+#[test]
 fn kernels_by_limbs_give_the_laplacian_on_the_cpu() {
     let said = host::run("limbs.cpp", &[]);
     assert!(said.contains("all as it should be"), "{said}");
@@ -23,14 +29,9 @@ fn kernels_by_limbs_give_the_laplacian_on_the_cpu() {
 
 #[test]
 fn chunks_at_any_places_are_moved_whole_and_nothing_beside_them_on_the_cpu() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let binary = folder.path().join("program");
     let checks = ["-fsanitize=alignment", "-fno-sanitize-recover=alignment"];
-    host::compile("chunks.cpp", &checks, &binary);
-    let output = std::process::Command::new(&binary).output().expect("the program starts");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let why = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("all as it should be"), "{said}{why}");
+    let said = host::run_built_with("chunks.cpp", &checks, &[]);
+    assert!(said.contains("all as it should be"), "{said}");
 }
 
 /// An operator as the programs take it.

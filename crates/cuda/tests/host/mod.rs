@@ -9,9 +9,14 @@ pub(crate) use compile::compile;
 
 /// Output of `program` (a file of this folder), which must succeed.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
+    run_built_with(program, &[], arguments)
+}
+
+/// The same with further `flags` of the compiler.
+pub(crate) fn run_built_with(program: &str, flags: &[&str], arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let binary = folder.path().join("program");
-    compile(program, &[], &binary);
+    compile(program, flags, &binary);
     let output = Command::new(&binary).args(arguments).output().expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr);
