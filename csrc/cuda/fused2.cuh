@@ -61,18 +61,9 @@ struct FusedTile {
   };
 };
 
-// Arrivals of a warp: one, after a barrier of its lanes, or one of each lane where TEMBLOR_ALL_ARRIVE is
-// defined, a build for compute-sanitizer's racecheck alone, which we take to follow arrivals lane by lane.
-#ifdef TEMBLOR_ALL_ARRIVE
-constexpr int ARRIVALS = 32;
-#else
-constexpr int ARRIVALS = 1;
-#endif
-
-// A warp lets go of what it read and gives what it wrote.
-__device__ __forceinline__ void warp_arrives(uint64_t* barrier) {
-  if (int(threadIdx.x % 32) < ARRIVALS) barrier_arrive(barrier);
-}
+// A warp lets go of what it read and gives what it wrote by an arrival of each lane. One lane's for all
+// after a barrier of the warp is as fast, but compute-sanitizer's racecheck does not follow it.
+constexpr int LANES = 32;
 
 // Waits for plane n of a barrier that has one turn per four planes.
 __device__ __forceinline__ void plane_wait(uint64_t (&barriers)[4], int n) {
@@ -263,9 +254,10 @@ __device__ __forceinline__ bool first_round(const TemblorStep& s, const TemblorF
           make_float4(fma_rn(2.0f, n.x, -c.x), fma_rn(2.0f, n.y, -c.y), fma_rn(2.0f, n.z, -c.z),
                       fma_rn(2.0f, n.w, -c.w));
   }
+  // Together.
   __syncwarp();
-  warp_arrives(&shared.free[TURN]);
-  if (made >= 0) warp_arrives(&shared.made[MADE]);
+  barrier_arrive(&shared.free[TURN]);
+  if (made >= 0) barrier_arrive(&shared.made[MADE]);
   return plane.x & LAST;
 }
 
@@ -332,7 +324,7 @@ __device__ __forceinline__ void second_round(const TemblorStep& s, typename T::S
   }
   fence_for_copies();
   __syncwarp();
-  warp_arrives(&shared.done[TURN]);
+  barrier_arrive(&shared.done[TURN]);
   if (copies) {
     if (out.some) {
       if (unsigned(b - R) < unsigned(count))
@@ -386,9 +378,9 @@ __device__ __forceinline__ void two_steps(const TemblorStep& s, const TemblorTil
   if (thread == 0) {
     for (int n = 0; n < 4; ++n) {
       barrier_init(&shared.full[n], 1);
-      barrier_init(&shared.free[n], ARRIVALS * T::FIRST_WARPS);
-      barrier_init(&shared.made[n], ARRIVALS * T::FIRST_WARPS);
-      barrier_init(&shared.done[n], ARRIVALS * T::SECOND_WARPS);
+      barrier_init(&shared.free[n], LANES * T::FIRST_WARPS);
+      barrier_init(&shared.made[n], LANES * T::FIRST_WARPS);
+      barrier_init(&shared.done[n], LANES * T::SECOND_WARPS);
     }
     barrier_init_fence();
   }

@@ -16,12 +16,6 @@ fn two_fused_steps_are_two_single_ones_bit_for_bit_on_the_cpu_whoever_is_slow() 
 }
 
 #[test]
-fn two_fused_steps_are_the_same_where_all_lanes_arrive() {
-    let said = host::run_built_with("fused2.cpp", &["-DTEMBLOR_ALL_ARRIVE"], &[]);
-    assert!(said.contains("all as it should be"));
-}
-
-#[test]
 fn kernels_by_limbs_give_the_laplacian_on_the_cpu() {
     let said = host::run("limbs.cpp", &[]);
     assert!(said.contains("all as it should be"), "{said}");

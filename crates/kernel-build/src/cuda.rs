@@ -3,7 +3,6 @@
 //! A file whose stem ends in `_sm90` uses instructions of that architecture: SASS for `sm_90a` and
 //! PTX of `compute_90` for newer cards. Any other file gets SASS for `sm_80`, `sm_90a` and `sm_100`
 //! and PTX of `compute_75`. `TEMBLOR_CUDA_ARCHS=90a` (a comma-separated list) narrows this while developing.
-//! `TEMBLOR_CUDA_DEFINES=NAME,OTHER=2` defines macros in all files, for builds that look into kernels.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -34,8 +33,6 @@ pub fn embed(workspace: &Path) -> Result<()> {
     let folder = workspace.join("csrc/cuda");
     println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-env-changed=TEMBLOR_CUDA_ARCHS");
-    println!("cargo::rerun-if-env-changed=TEMBLOR_CUDA_DEFINES");
-    let defines = std::env::var("TEMBLOR_CUDA_DEFINES").unwrap_or_default();
     let nvcc = toolchain::find(workspace)?;
     let mut sources: Vec<_> = std::fs::read_dir(&folder)
         .map_err(|e| format!("{}: {e}", folder.display()))?
@@ -44,7 +41,6 @@ pub fn embed(workspace: &Path) -> Result<()> {
         .collect();
     sources.sort();
     let mut identity = hash(nvcc.release.as_bytes(), hash(header.as_bytes(), 0));
-    identity = hash(defines.as_bytes(), identity);
     for source in &sources {
         identity = hash(read(source)?.as_bytes(), identity);
     }
@@ -55,7 +51,7 @@ pub fn embed(workspace: &Path) -> Result<()> {
             source.file_stem().and_then(|s| s.to_str()).ok_or("a kernel file has no name")?;
         let archs = architectures(stem);
         let blob = out.join(format!("{stem}.fatbin"));
-        let stderr = compile(&nvcc, source, &include, &archs, &defines, &blob)?;
+        let stderr = compile(&nvcc, source, &include, &archs, &blob)?;
         let report = resources::parse(stem, &stderr);
         let mut kernels: Vec<_> = report.iter().map(|entry| entry.kernel.clone()).collect();
         kernels.sort();
@@ -97,13 +93,10 @@ fn compile(
     source: &Path,
     include: &Path,
     archs: &[String],
-    defines: &str,
     blob: &Path,
 ) -> Result<String> {
     let mut command = Command::new(&nvcc.program);
     command.args(FLAGS).arg("-I").arg(include).arg("-o").arg(blob);
-    let defines = defines.split(',').filter(|define| !define.is_empty());
-    command.args(defines.map(|define| format!("-D{define}")));
     for arch in archs {
         let number = arch.trim_start_matches("sm_").trim_start_matches("compute_");
         command.arg(format!("-gencode=arch=compute_{number},code={arch}"));

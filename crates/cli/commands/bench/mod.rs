@@ -75,7 +75,7 @@ pub struct BenchArgs {
     /// Cells of the layers [default: 27 for minimod, 20 for cpml]
     #[arg(long, value_name = "N")]
     pub cells: Option<usize>,
-    /// Arithmetics: f32, f64 [default: f32]
+    /// Arithmetics: f32, int16+u16, int8-2x3 and so on [default: f32]
     #[arg(
         long,
         value_name = "NAMES",
