@@ -5,15 +5,18 @@
 // node lies on 128 B.
 // Any box; tiles on its far edges are cut. next may be prev: a thread reads p- at its own nodes only.
 // Tile TZ along z, TY = 2 (512 / (TZ / 4)) along y, marched along x; a thread owns 2 rows of 4 nodes.
-// A plane of p, (TZ + 8) x (TY + 8), is in shared memory from its arrival on for one round: its sums
+// A plane of p, (TZ + 16) x (TY + 8), is in shared memory from its arrival on for one round: its sums
 // in the plane start a Laplacian, and it adds its term along x to the four that wait for it. Four
-// planes of p and four of waiting sums are in registers. Ring of 4 planes: 81 to 102 KiB shared, one
+// planes of p and four of waiting sums are in registers. Ring of 4 planes: 88 to 102 KiB shared, one
 // block of 512 threads per SM.
 // Wide rows need few requests to L2: 4 nodes beside 64 cost a request each, as a line of 32 does.
-// On an H200 at 1024^3, Gpts/s: TZ 128 246, 256 238, 64 (72 rows to copy) 176; p- and v asked for in
-// the round that needs them 198; by tensor copies with cp.async beside them (acoustic_iso_tma) 221;
-// rings of 3 and 6 planes within 1 %.
-// sm_90, CUDA >= 12.0. 16 B and 49 flop per point; 17.4 B (TZ 128) to 18.4 B (256) between L2 and SM.
+// On an H200 at 1024^3, Gpts/s, two cards: TZ 128 249 and 244, 256 244, 64 (72 rows to copy) 176; rows of p
+// that begin 16 B before a sector 243 and 238; p- and v asked for in the round that needs them 198; by
+// tensor copies with cp.async beside them (acoustic_iso_tma) 221; rings of 3 and 6 planes within 1 %;
+// planes of p by tensor copies 247; a feeding warp and barriers without the block 246, with rows 226;
+// results copied out of shared memory 233; p- and v by bulk copies too 135 by rows, 207 by boxes; three rows per
+// thread, TY 48, 236; two blocks per SM, TY 16, 240 (docs/cuda-h200.md).
+// sm_90, CUDA >= 12.0. 16 B and 49 flop per point; 17.6 B (TZ 128) to 18.4 B (256) between L2 and SM.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "four.cuh"
 #include "tiles.cuh"
@@ -23,8 +26,8 @@ namespace {
 
 using namespace temblor;
 
-// Halo along z: nodes come in fours.
-constexpr int H = 4;
+// Halo along z: rows are copied in whole sectors of 32 B.
+constexpr int H = 8;
 constexpr int ROWS = 2, THREADS = 512, RING = 4;
 
 template <int R, int TZ>

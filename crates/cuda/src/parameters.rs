@@ -24,10 +24,14 @@ pub(crate) struct Choices {
     pub(crate) queueing: Queueing,
 }
 
-/// Planes that blocks march at most unless told otherwise: codes of two bytes leave L2 room for blocks that
-/// drift apart.
+/// Planes that blocks march at most unless told otherwise: `wide` goes by its width; codes of two bytes
+/// leave L2 room for blocks that drift apart.
 fn farthest(variant: &str) -> usize {
-    if variant == stored::NAMES[0] { 800 } else { FARTHEST }
+    match variant {
+        "wide" => 0,
+        "stored_wide" => 800,
+        _ => FARTHEST,
+    }
 }
 
 /// Sorted values with the default among them.
@@ -70,7 +74,10 @@ pub(crate) fn known(variant: &str, setting: Setting) -> Vec<Parameter> {
         all.push(parameter("width", about, &widths, 0));
     }
     if ["wide", "tma", "fused2", "stored_wide"].contains(&variant) {
-        let about = "planes that blocks of the full waves march at most";
+        let about = match farthest(variant) {
+            0 => "planes that blocks of the full waves march at most; 0: what suits the width",
+            _ => "planes that blocks of the full waves march at most",
+        };
         all.push(parameter("planes", about, &[100, 200, 400, 800], count(farthest(variant))));
     }
     let engine = Engine::of(variant).filter(|_| limbs::digits(variant, arithmetic).is_none());
@@ -149,7 +156,11 @@ mod tests {
             let steps_per_graph =
                 if stored::NAMES.contains(&variant) { 0 } else { queueing.steps_per_graph };
             let queueing = Queueing { steps_per_graph, ..queueing };
-            let planes = if variant == "stored_wide" { 800 } else { 400 };
+            let planes = match variant {
+                "wide" => 0,
+                "stored_wide" => 800,
+                _ => 400,
+            };
             assert_eq!(plain, Choices { width: 0, tile: 0, planes, queueing });
             for parameter in known(variant, setting(F32, queueing)) {
                 assert!(parameter.values.is_sorted() && parameter.values.len() > 1);
