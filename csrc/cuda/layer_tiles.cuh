@@ -5,7 +5,7 @@
 // p beyond open faces, memory variables where none are stored.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #pragma once
-#include "acoustic_iso.cuh"
+#include "minimod.cuh"
 #include "tma.cuh"
 
 namespace temblor {
@@ -37,6 +37,18 @@ __device__ __forceinline__ void split(float (&to)[4], const float4& from) {
   to[1] = from.y;
   to[2] = from.z;
   to[3] = from.w;
+}
+
+// sum += value
+__device__ __forceinline__ void gain(float (&sum)[4], const float (&value)[4]) {
+#pragma unroll
+  for (int e = 0; e < 4; ++e) sum[e] = add(sum[e], value[e]);
+}
+
+// sum += factor value
+__device__ __forceinline__ void gain_by(float (&sum)[4], float factor, const float (&value)[4]) {
+#pragma unroll
+  for (int e = 0; e < 4; ++e) sum[e] = fma_rn(factor, value[e], sum[e]);
 }
 
 // Twelve nodes in a row from three groups.
@@ -129,6 +141,120 @@ struct LayerTile {
   __device__ __forceinline__ float4 after(const float4* at, const float4* beside) const {
     return *(lane == lanes - 1 ? beside + 2 * row + 1 : at + 1);
   }
+};
+
+// Wavefields in single precision and their planes of a tile: p in a ring of planes that are fetched
+// DEPTH ahead; a stage holds p-, v, and p beside the rows.
+struct Floats {
+  const float *p, *prev;
+  float* next;
+  const float* v;
+  // Whether the terms of the axes are summed one by one, along z, y, x, as the general kernel of the same
+  // fields does.
+  static constexpr bool APART = false;
+
+  template <int ROW, int THREADS, int DEPTH>
+  struct Planes {
+    static constexpr int R = RADIUS, SLOTS = R + 1 + DEPTH;
+    const LayerTile<ROW, THREADS>& tile;
+    const Floats& f;
+    float4* const ring;
+    int slot = 0;
+
+    __device__ __forceinline__ Planes(const LayerTile<ROW, THREADS>& tile, const Floats& fields,
+                                      float4* shared)
+        : tile(tile), f(fields), ring(shared) {}
+
+    // Groups of shared memory that the planes take, and a stage of them.
+    __device__ __forceinline__ int room() const { return SLOTS * tile.wide; }
+    __device__ __forceinline__ int stage_size() const { return 2 * tile.groups + 2 * tile.rows; }
+
+    // Planes -4 .. -1 of p live in registers only, 0 .. 3 in the first slots.
+    __device__ __forceinline__ void ask() const {
+#pragma unroll
+      for (int r = 0; r < R; ++r)
+        tile.fetch_plane(ring + r * tile.wide, f.p + tile.origin + r * tile.step);
+    }
+
+    // Asks for what plane n needs, `ahead` of the present one; plane n + R of p is new.
+    __device__ __forceinline__ void fetch(int n, int ahead, float4* stage) const {
+      const int64_t at = tile.origin + n * tile.step;
+      tile.fetch_plane(ring + around<SLOTS>(slot + R + ahead) * tile.wide,
+                       f.p + at + R * tile.step);
+      if (tile.active) {
+        copy_async(stage + tile.t, f.prev + at + tile.own);
+        copy_async(stage + tile.groups + tile.t, f.v + at + tile.own);
+      }
+      if (tile.fetch_edge)
+        copy_async(stage + 2 * tile.groups + tile.edge_at, f.p + at + tile.edge);
+    }
+
+    // p of planes -4 .. 3 at the thread's group, when all but what was fetched last has come.
+    __device__ __forceinline__ void start(float4 (&queue)[2 * R + 1]) const {
+      if (tile.active) {
+#pragma unroll
+        for (int r = 0; r < R; ++r)
+          queue[r + 1] = load_group(f.p + tile.origin + (r - R) * tile.step + tile.own);
+      }
+      copy_async_wait<DEPTH>();
+      if (tile.active) {
+#pragma unroll
+        for (int r = 0; r < R; ++r)
+          queue[R + r + 1] = ring[r * tile.wide + R * tile.lanes + tile.t];
+      }
+    }
+
+    // What a thread does to what it fetched before others read it.
+    __device__ __forceinline__ void decode(float4 (&)[2 * R + 1], int, const float4*) const {}
+
+    __device__ __forceinline__ void enter(float4 (&queue)[2 * R + 1]) const {
+#pragma unroll
+      for (int r = 0; r < 2 * R; ++r) queue[r] = queue[r + 1];
+      queue[2 * R] = ring[around<SLOTS>(slot + R) * tile.wide + R * tile.lanes + tile.t];
+    }
+
+    // The thread's group of the present plane, and what lies beside the rows.
+    __device__ __forceinline__ const float4* plane() const {
+      return ring + slot * tile.wide + R * tile.lanes + tile.t;
+    }
+    __device__ __forceinline__ const float4* beside(const float4* stage) const {
+      return stage + 2 * tile.groups;
+    }
+
+    __device__ __forceinline__ void store(int n, const float (&after)[4]) const {
+      store_group(f.next + tile.origin + n * tile.step + tile.own, after, tile.end_k - tile.k);
+    }
+
+    // p+ of plane n from p and its Laplacian.
+    __device__ __forceinline__ void leap(int n, const float (&c)[4], const float (&lap)[4],
+                                         const float4* stage) const {
+      float old[4], speed[4], after[4];
+      split(old, stage[tile.t]);
+      split(speed, stage[tile.groups + tile.t]);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) after[e] = temblor::leap(c[e], old[e], speed[e], lap[e]);
+      store(n, after);
+    }
+
+    // The same in Minimod's layer, given lap + phi.
+    __device__ __forceinline__ void damp(int n, const float (&c)[4], const float (&lap)[4],
+                                         const float (&eta)[4], const float4* stage) const {
+      float old[4], speed[4], after[4];
+      split(old, stage[tile.t]);
+      split(speed, stage[tile.groups + tile.t]);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        const float weight = fma_rn(eta[e], sub(2.0f, eta[e]), 2.0f);
+        const float total = fma_rn(speed[e], lap[e], fma_rn(weight, c[e], -old[e]));
+        after[e] = mul(total, inverse(fma_rn(2.0f, eta[e], 1.0f)));
+      }
+      store(n, after);
+    }
+
+    // What all threads do together after that.
+    __device__ __forceinline__ void give(int) const {}
+    __device__ __forceinline__ void turn() { slot = around<SLOTS>(slot + 1); }
+  };
 };
 
 }  // namespace temblor

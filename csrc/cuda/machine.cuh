@@ -48,6 +48,13 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, int bytes
   __trap();
 #endif
 }
+// 1/x to some units in the last place.
+__device__ __forceinline__ float rough_inverse(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 // Asks L2 for the line of an address.
 __device__ __forceinline__ void prefetch_l2(const void* p) {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(p));

@@ -10,6 +10,7 @@ namespace temblor {
 inline unsigned char* dynamic_shared() { return on_cpu::dynamic(); }
 
 inline void prefetch_l2(const void*) {}
+inline float rough_inverse(float x) { return 1.0f / x; }
 template <class T>
 inline void keep(T*&) {}
 inline void keep(unsigned&) {}
@@ -22,6 +23,7 @@ inline void copy_async(void* to, const void* from, int bytes = BYTES) {
     on_cpu::stop("cp.async off its alignment");
   on_cpu::machine().now->open.push_back({to, from, bytes, BYTES - bytes});
 }
+inline void copy_async(void* to, const void* from) { copy_async<16>(to, from); }
 inline void copy_async_commit() {
   on_cpu::Fibre& f = *on_cpu::machine().now;
   f.groups.push_back(std::move(f.open));
