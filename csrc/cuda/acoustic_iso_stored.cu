@@ -1,6 +1,6 @@
 // Isotropic acoustics, one leapfrog step of wavefields in reduced storage (stored.cuh), any radius, in
-// boxes of whole storage tiles: the interior of problems without a tuned kernel, absorbing layers
-// (acoustic_iso_layers.cu says which) and what lies along reflecting faces.
+// boxes of whole storage tiles: what has no tuned kernel of the interior and of absorbing layers
+// (acoustic_iso_layers.cu says which), and what lies along reflecting faces.
 // p+ = 2p - p- + dt^2 c^2 lap(p); where `before` is an increment d: d+ = round(d + dt^2 c^2 lap(p)),
 // p+ = round(p + d+).
 // Layout (x, y, z), z fastest, rows of whole storage tiles of 32 nodes along z. Nodes beyond the grid
@@ -11,6 +11,7 @@
 // Any architecture, no shared memory. 4 to 12 B per point and what the layer's memory takes.
 // SPDX-License-Identifier: MIT OR Apache-2.0
 #include "cpml.cuh"
+#include "minimod.cuh"
 #include "stored.cuh"
 
 namespace {
@@ -166,15 +167,13 @@ struct Cpml {
                                         const TemblorStored& m, const Node& c, float, float,
                                         const Derivatives& x, const Derivatives& y,
                                         const Derivatives& z) const {
-    float lap = damped<0>(s, layer, m.radius, c.i, c.j, c.k, x.first, x.second);
+    float lap = damped<2>(s, layer, m.radius, c.i, c.j, c.k, z.first, z.second);
     lap = add(lap, damped<1>(s, layer, m.radius, c.i, c.j, c.k, y.first, y.second));
-    lap = add(lap, damped<2>(s, layer, m.radius, c.i, c.j, c.k, z.first, z.second));
+    lap = add(lap, damped<0>(s, layer, m.radius, c.i, c.j, c.k, x.first, x.second));
     return mul(speed_at(m, c.at), lap);
   }
 };
 
-// (1 + 2 eta) p+ = (2 - eta^2 + 2 eta) p - p- + dt^2 c^2 (lap + phi). With d = p - p- and
-// d+ = p+ - p: (1 + 2 eta) d+ = d - eta^2 p + dt^2 c^2 (lap + phi).
 struct Minimod {
   const TemblorMinimod& layer;
   template <class S>
@@ -193,8 +192,9 @@ struct Minimod {
     const int64_t stride[3] = {s.stride_x, s.stride_y, 1};
     float eta = 0.0f, fall = 0.0f;
 #pragma unroll
-    for (int a = 0; a < 3; ++a) {
-      eta = add(eta, layer.eta[a][node[a]]);
+    for (int a = 0; a < 3; ++a) eta = add(eta, layer.eta[a][node[a]]);
+#pragma unroll
+    for (int a = 2; a >= 0; --a) {
       const float slope =
           mul(layer.quarter[a], sub(layer.eta[a][node[a] + 1], layer.eta[a][node[a] - 1]));
       if (slope == 0.0f) continue;
@@ -203,11 +203,9 @@ struct Minimod {
                                along<S>(s, m, a, row, stride[a], node[a] - 1)), fall);
     }
     const float old_phi = *phi, d = m.increment ? before : sub(centre, before);
-    const float force = fma_rn(speed_at(m, c.at), add(lap, old_phi), -mul(mul(eta, eta), centre));
     // A box may hold nodes beside the layer, where phi stays zero.
-    if (eta > 0.0f) *phi = __fdiv_rn(sub(old_phi, fall), add(1.0f, eta));
-    // d+ - d, exact where eta is zero.
-    return __fdiv_rn(fma_rn(mul(-2.0f, eta), d, force), fma_rn(2.0f, eta, 1.0f));
+    if (eta > 0.0f) *phi = mul(sub(old_phi, fall), inverse(add(1.0f, eta)));
+    return damped_gain(d, centre, speed_at(m, c.at), add(lap, old_phi), eta);
   }
 };
 

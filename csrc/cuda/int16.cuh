@@ -65,11 +65,10 @@ __device__ __forceinline__ uint32_t noise_word(uint32_t seed, int i, int j, int 
   return seed + uint32_t(i) * NOISE_X + uint32_t(j >> 1) * NOISE_Y + uint32_t(k >> 2) * NOISE_Z;
 }
 
-// Of node k alone, 0 to 254: parts of 256 of a code.
+// Of node k alone, 0 to 254: parts of 256 of a code. It is 254 less it that counts where k is odd.
 __device__ __forceinline__ uint32_t noise_at(const TemblorStored& m, int i, int j, int k) {
   const int byte = (j & 1 ? 0 : 2) + (k & 2 ? 0 : 1);
-  const uint32_t noise = noise_word(uint32_t(m.seed), i, j, k) >> 8 * byte & 254u;
-  return k & 1 ? 254u - noise : noise;
+  return noise_word(uint32_t(m.seed), i, j, k) >> 8 * byte & 254u;
 }
 
 // Code + 32768 in bits 8 to 23: value / 2^(e + 1) + 3/2 has the code in the upper 16 bits of its

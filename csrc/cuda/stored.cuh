@@ -157,8 +157,11 @@ struct StoredInt16 {
     // A value that is not finite leaves no code.
     uint32_t code = 0x8000u;
     if (e < 127 && noise == NO_NOISE) code = __float_as_uint(fma_rn(value, power(-e), 385.0f));
-    if (e < 127 && noise != NO_NOISE)
-      code = dithered(value, power(max(-e - 1, -127)), uint32_t(noise)) >> 8;
+    if (e < 127 && noise != NO_NOISE) {
+      const float half_inverse = power(max(-e - 1, -127));
+      code = (at & 1 ? dithered_back(value, half_inverse, uint32_t(noise))
+                     : dithered(value, half_inverse, uint32_t(noise))) >> 8;
+    }
     static_cast<uint16_t*>(values)[at] = uint16_t(code);
     if ((at & 31) == 0) static_cast<int8_t*>(exponents)[at >> 5] = int8_t(e);
     return value_of(code & 0xffffu, e);
