@@ -34,6 +34,15 @@ const ROOM: usize = 227 * 1024;
 /// What the driver takes of it per block, bytes.
 const RESERVED: usize = 1024;
 
+/// How the wavefields rest in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fields {
+    /// In single precision, the wave speed too.
+    Floats,
+    /// int16, an exponent per storage tile, of which a tile holds whole ones; bytes of the wave speed.
+    Codes { speed: usize },
+}
+
 /// Launch figures of a kernel of the layers; the same numbers as in its source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TileShape {
@@ -47,13 +56,30 @@ pub(crate) struct TileShape {
     depth: usize,
     /// Most rows of a tile that spans a layer, so that the usual layer is one tile wide.
     rows: usize,
+    fields: Fields,
 }
 
-const CPML: TileShape =
-    TileShape { kernel: "acoustic_iso_cpml", threads: 192, resident: 2, depth: 2, rows: 32 };
+const CPML: TileShape = TileShape {
+    kernel: "acoustic_iso_cpml",
+    threads: 192,
+    resident: 2,
+    depth: 2,
+    rows: 32,
+    fields: Fields::Floats,
+};
 
 const MINIMOD: TileShape =
-    TileShape { kernel: "acoustic_iso_minimod", threads: 224, resident: 2, depth: 2, rows: 36 };
+    TileShape { kernel: "acoustic_iso_minimod", threads: 224, rows: 36, ..CPML };
+
+/// Entry points for int16 and its increments, with floats and with codes for the wave speed.
+const CPML_OF_CODES: [[&str; 2]; 2] = [
+    ["acoustic_iso_int16_cpml", "acoustic_iso_int16_u16_cpml"],
+    ["acoustic_iso_int16_increment_cpml", "acoustic_iso_int16_increment_u16_cpml"],
+];
+const MINIMOD_OF_CODES: [[&str; 2]; 2] = [
+    ["acoustic_iso_int16_minimod", "acoustic_iso_int16_u16_minimod"],
+    ["acoustic_iso_int16_increment_minimod", "acoustic_iso_int16_increment_u16_minimod"],
+];
 
 /// Memory variables in shared memory.
 #[derive(Debug, Clone, Copy)]
@@ -74,11 +100,36 @@ impl TileShape {
         }
     }
 
+    /// The same for wavefields in int16 or, if `increment`, its increments, and wave speeds in floats
+    /// or, if `coded`, codes.
+    pub(crate) fn of_codes(kind: Kind, increment: bool, coded: bool) -> Option<Self> {
+        let (shape, names) = match kind {
+            Kind::None => return None,
+            Kind::Cpml => (CPML, CPML_OF_CODES),
+            Kind::Minimod => (MINIMOD, MINIMOD_OF_CODES),
+        };
+        Some(Self {
+            kernel: names[usize::from(increment)][usize::from(coded)],
+            // In tiles of one storage tile along z.
+            rows: shape.threads as usize / LINE,
+            fields: Fields::Codes { speed: if coded { 2 } else { 4 } },
+            ..shape
+        })
+    }
+
     /// Bytes of shared memory of a tile: a ring of planes of p and stages of the other streams.
     fn shared(&self, rows: usize, lanes: usize, streams: Streams) -> usize {
         let (own, wide, beside) = (rows * lanes, (rows + 2 * RADIUS) * lanes, 2 * rows);
         let planes = |depth: usize, stage: usize| {
-            (RADIUS + 1 + depth) * wide + (depth + 1) * (2 * own + beside + stage)
+            let (ring, fields) = match self.fields {
+                Fields::Floats => ((RADIUS + 1 + depth) * wide, 2 * own + beside),
+                // Two planes of floats; two codes and a wave speed per group, and per thread a code of
+                // what lies beside the tile.
+                Fields::Codes { speed } => {
+                    (2 * (wide + beside), ((2 + speed / 2) * own + self.threads as usize) / 2)
+                }
+            };
+            ring + (depth + 1) * (fields + stage)
         };
         let groups = match streams {
             Streams::Phi => planes(self.depth, own),
@@ -106,12 +157,19 @@ impl TileShape {
         let usual = rows.div_ceil(rows.div_ceil(self.rows));
         let most = if tall { LINE } else { (threads / usual).clamp(1, MOST_LANES) };
         let mut lanes = most.min(groups);
-        // Whole cache lines if that costs few threads, else whole sectors.
-        lanes -= match lanes {
-            LINE.. if lanes % LINE <= 2 => lanes % LINE,
-            2.. if lanes < groups => lanes % 2,
-            _ => 0,
-        };
+        let (least, fewer) = if self.fields == Fields::Floats { (1, 2) } else { (LINE, LINE) };
+        if self.fields == Fields::Floats {
+            // Whole cache lines if that costs few threads, else whole sectors.
+            lanes -= match lanes {
+                LINE.. if lanes % LINE <= 2 => lanes % LINE,
+                2.. if lanes < groups => lanes % 2,
+                _ => 0,
+            };
+        } else {
+            // A thread fetches one group beside the tile or beside its rows.
+            let groups = groups.next_multiple_of(LINE);
+            lanes = (most.min(groups) / LINE * LINE).clamp(LINE, 2 * LINE);
+        }
         loop {
             let fits = |rows| self.shared(rows, lanes, streams) <= self.room();
             let mut height = usual;
@@ -123,10 +181,10 @@ impl TileShape {
                 }
                 height = rows.div_ceil(rows.div_ceil(height));
             }
-            if lanes == 1 || fits(height) {
+            if lanes == least || fits(height) {
                 return (height, lanes);
             }
-            lanes = lanes.saturating_sub(2).max(1);
+            lanes = lanes.saturating_sub(fewer).max(least);
         }
     }
 }
@@ -149,16 +207,27 @@ impl LayerTiles {
 
     /// Tiles of a problem's layers on a device with `units` multiprocessors.
     pub(crate) fn new(problem: &WaveProblem, layout: &Layout, units: usize) -> Option<Self> {
+        Some(Self::of(problem, layout, units, TileShape::of(Kind::of(problem))?, |_| true))
+    }
+
+    /// The same for the layers' boxes that `takes` wants.
+    pub(crate) fn of(
+        problem: &WaveProblem,
+        layout: &Layout,
+        units: usize,
+        shape: TileShape,
+        takes: impl Fn(&NodeBox) -> bool,
+    ) -> Self {
         let kind = Kind::of(problem);
-        let shape = TileShape::of(kind)?;
-        let mut table = TemblorLayerTiles {
-            count: int(layout.layers.len()),
-            open: open_faces(problem),
-            ..Default::default()
-        };
+        let mut table = TemblorLayerTiles { open: open_faces(problem), ..Default::default() };
         let (mut shared, mut work, mut elements) = (0, 0, 0);
         let mut tiles = Vec::new();
-        for (n, (axis, part)) in layout.layers.iter().enumerate() {
+        for (axis, part) in &layout.layers {
+            let (n, first_element) = (tiles.len(), elements);
+            elements += padded_points(part);
+            if !takes(part) {
+                continue;
+            }
             // The rows cross a layer along x or y, so that its q lies in one tile.
             let (march, row) = if *axis == 0 { (1, 0) } else { (0, 1) };
             let streams = match kind {
@@ -175,8 +244,7 @@ impl LayerTiles {
             table.lanes[n] = int(lanes);
             table.tiles_z[n] = int(tiles_z);
             table.tiles_row[n] = int(tiles_row);
-            table.first_element[n] = long(elements);
-            elements += padded_points(part);
+            table.first_element[n] = long(first_element);
             tiles.push((tiles_z * tiles_row, part.extent(march)));
             work += tiles_z * tiles_row * part.extent(march);
             shared = shared.max(shape.shared(rows, lanes, streams));
@@ -190,8 +258,9 @@ impl LayerTiles {
             table.first_block[n] = int(blocks);
             blocks += tiles * extent.div_ceil(planes);
         }
+        table.count = int(tiles.len());
         table.first_block[tiles.len()] = int(blocks);
-        Some(Self { table, shape, shared })
+        Self { table, shape, shared }
     }
 }
 
@@ -241,16 +310,23 @@ mod tests {
         let shapes = [[33, 27, 65], [70, 130, 101], [12, 90, 200], [150, 41, 40]];
         let sizes = [1, 2, 6, 11, 20, 27, 33].map(|n| [(n, true), (n, false)]);
         shapes.into_iter().flat_map(move |shape| {
-            sizes.into_iter().flatten().filter_map(move |(cells, minimod)| {
+            sizes.into_iter().flatten().flat_map(move |(cells, minimod)| {
                 if shape.iter().any(|&n| n < 2 * cells) {
-                    return None;
+                    return Vec::new();
                 }
                 let layer = layer(cells, minimod);
                 let top = if cells.is_multiple_of(2) { Boundary::Free } else { layer };
                 let problem = layered(shape, top, layer);
                 let layout = Layout::new(&problem, 0);
                 let tiles = LayerTiles::new(&problem, &layout, 132).unwrap();
-                Some((problem, layout, tiles))
+                let floats = (problem.clone(), layout, tiles);
+                let of_codes = |coded| {
+                    let shape = TileShape::of_codes(Kind::of(&problem), false, coded).unwrap();
+                    let layout = Layout::stored(&problem);
+                    let tiles = LayerTiles::of(&problem, &layout, 132, shape, |_| true);
+                    (problem.clone(), layout, tiles)
+                };
+                vec![floats, of_codes(false), of_codes(true)]
             })
         })
     }
@@ -300,6 +376,11 @@ mod tests {
                 let what = format!("{:?} {rows} {lanes}", problem.grid.shape);
                 assert!(rows * lanes <= threads && 2 * rows <= threads, "{what}");
                 assert!(8 * lanes <= threads, "{what}");
+                if shape.fields != Fields::Floats {
+                    assert_eq!(lanes % 8, 0, "{what}");
+                    // A thread fetches one group beside the tile or beside its rows.
+                    assert!(8 * lanes + 2 * rows <= threads, "{what}");
+                }
             }
         }
     }
@@ -315,6 +396,35 @@ mod tests {
                 assert_eq!(t.lanes[n], 8, "{cells} {n}");
                 assert!(n >= 4 || t.tiles_row[n] == 1, "{cells} {n}");
             }
+            let shape = TileShape::of_codes(Kind::of(&problem), true, true).unwrap();
+            let layout = Layout::stored(&problem);
+            let t = LayerTiles::of(&problem, &layout, 132, shape, |_| true).table;
+            for n in 0..6 {
+                assert_eq!(t.lanes[n], 8, "{cells} {n}");
+                assert!(n >= 4 || t.tiles_row[n] == 1, "{cells} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn shared_memory_of_codes_is_that_of_the_kernels_arrays() {
+        let shape = |kind, coded| TileShape::of_codes(kind, false, coded).unwrap();
+        // 24 rows of eight groups: two planes of 32 rows with a float group at either end of the 24, and
+        // three stages of two codes (eight bytes) and a wave speed per group, one of 192 threads, and
+        // of phi.
+        let planes = 2 * (32 * 8 + 48) * 16;
+        let bytes = shape(Kind::Minimod, true).shared(24, 8, Streams::Phi);
+        assert_eq!(bytes, planes + 3 * (3 * 192 * 8 + 224 * 8 + 192 * 16));
+        let streams = Streams::Cpml { rows: false, march: false };
+        let bytes = shape(Kind::Cpml, false).shared(24, 8, streams);
+        assert_eq!(bytes, planes + 3 * (4 * 192 * 8 + 192 * 8 + (2 * 192 + 48) * 16));
+    }
+
+    #[test]
+    fn every_form_of_codes_has_its_kernels() {
+        let known: Vec<_> = crate::BLOBS.iter().flat_map(|blob| blob.kernels).collect();
+        for name in [CPML_OF_CODES, MINIMOD_OF_CODES].into_iter().flatten().flatten() {
+            assert!(known.is_empty() || known.contains(&&name), "{name}");
         }
     }
 }

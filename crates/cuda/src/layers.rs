@@ -70,16 +70,21 @@ fn tiles(
     problem: &WaveProblem,
     layout: &Layout,
 ) -> Result<Option<LayerTiles>> {
-    // Rows of a tile are offsets of 31 bits, and so are memory variables.
-    let most = usize::try_from(i32::MAX).unwrap_or(0);
-    let short = layout.stride_x() < most / 64
-        && memory_elements(problem, layout).iter().all(|(_, elements)| *elements < most);
-    if !vectorised(problem) || !short || sys::capability(context)? < 90 {
+    if !suits_tiles(problem, layout) || sys::capability(context)? < 90 {
         return Ok(None);
     }
     let room = sys::shared_per_block(context)?;
     let tiles = LayerTiles::new(problem, layout, sys::units(context)?);
     Ok(tiles.filter(|tiles| tiles.shared <= room))
+}
+
+/// Whether kernels that keep tiles of the layers in shared memory take the problem: as below, and rows of a
+/// tile are offsets of 31 bits, and so are memory variables.
+pub(crate) fn suits_tiles(problem: &WaveProblem, layout: &Layout) -> bool {
+    let most = usize::try_from(i32::MAX).unwrap_or(0);
+    vectorised(problem)
+        && layout.stride_x() < most / 64
+        && memory_elements(problem, layout).iter().all(|(_, elements)| *elements < most)
 }
 
 /// Whether `acoustic_iso_cpml_order8` takes the problem: order 8, 3-D, offsets of 31 bits.

@@ -180,8 +180,7 @@ fn stored_list(
         && matches!(storage.wavefields, Int16 | Int16Increment)
         && limits.shared >= stored::most_shared(storage, radius);
     if tuned {
-        let about =
-            "wide tiles marched along x, codes by asynchronous copies, decoded once (sm_90)";
+        let about = "wide tiles and tiles of the layers, codes by asynchronous copies, decoded once (sm_90)";
         // Terms along x and y are added one by one, not in pairs.
         let more = (2 * radius) as f64;
         variants.push(Variant::new(stored::NAMES[0], about, bytes, flops + more, 1));

@@ -12,8 +12,8 @@ mod stored;
 
 use stored::{
     bad_values_are_found_or_refused, layered_traces, layers_and_walls_agree_with_f64,
-    one_step_is_within_the_codecs_bound, runs_are_the_same_bits_however_made,
-    uploads_are_rounded_as_defined,
+    layers_are_the_same_bits_by_either_kernel, one_step_is_within_the_codecs_bound,
+    runs_are_the_same_bits_however_made, uploads_are_rounded_as_defined,
 };
 use temblor_backend::{Backend, PlanOptions};
 use temblor_cuda::CudaBackend;
@@ -49,6 +49,11 @@ fn stored_layers_and_walls_on_a_cpu_agree_with_f64() {
     on_cpu("layers", false);
 }
 
+#[test]
+fn stored_layers_on_a_cpu_are_the_same_bits_by_either_kernel() {
+    on_cpu("layers by either", true);
+}
+
 fn card() -> CudaBackend {
     CudaBackend::new(0).expect("a device")
 }
@@ -69,7 +74,7 @@ fn stored_steps_are_within_the_codecs_bound_on_a_card() {
         .filter(|name| name != "f32")
         .collect();
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    let walls = ["zero", "cpml and walls", "minimod and walls"];
+    let walls = ["zero", "cpml", "minimod", "cpml and walls", "minimod and walls"];
     one_step_is_within_the_codecs_bound(&card(), &[[33, 17, 65]], 8, &all, &walls);
     // More than a tile along y and z.
     let tuned = ["int16", "int16+u16", "int16-increment", "int16-increment+u16"];
@@ -102,6 +107,13 @@ fn small_runs_of_stored_fields() {
 fn stored_runs_are_the_same_bits_on_a_card() {
     let names = ["int16+u16", "int16-increment+u16", "fp16-scaled", "bf16x2"];
     runs_are_the_same_bits_however_made(&card(), [40, 70, 183], &names);
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn stored_layers_are_the_same_bits_by_either_kernel_on_a_card() {
+    let names = ["int16", "int16+u16", "int16-increment", "int16-increment+u16"];
+    layers_are_the_same_bits_by_either_kernel(&card(), &names);
 }
 
 #[test]
@@ -177,6 +189,10 @@ fn probe_stand_in() {
                 let names = ["int16-increment+u16", "int16"];
                 one_step_is_within_the_codecs_bound(&backend, &shapes, order, &names, &["zero"]);
             }
+        }
+        "layers by either" => {
+            let names = ["int16+u16", "int16-increment"];
+            layers_are_the_same_bits_by_either_kernel(&backend, &names);
         }
         "bits" => {
             let names = ["int16-increment+u16"];

@@ -10,6 +10,7 @@ use crate::arguments::{
     TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorRegion, TemblorStep, TemblorStored,
     TemblorTiles,
 };
+use crate::layer_tiles::LayerTiles;
 
 impl Argument for TemblorStored {}
 
@@ -52,6 +53,29 @@ impl Kernels {
         // SAFETY: signatures of `acoustic_iso_stored_plain_*`, `_cpml_*` and `_minimod_*`; the plan
         // owns fields and memory variables.
         unsafe { self.launch(stream, &name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
+    }
+
+    /// One step in the layers, by tiles.
+    pub(crate) fn stored_layers(
+        &self,
+        stream: &CudaStream,
+        tiles: &LayerTiles,
+        step: &TemblorStep,
+        layer: Layer<'_>,
+        stored: &TemblorStored,
+    ) -> Result<()> {
+        let (table, shape) = (&tiles.table, &tiles.shape);
+        let mut arguments: Vec<&dyn Argument> = vec![step, table];
+        match layer {
+            Layer::Plain => {}
+            Layer::Cpml(layer) => arguments.push(layer),
+            Layer::Minimod(layer) => arguments.push(layer),
+        }
+        arguments.push(stored);
+        let (grid, block) = ([tiles.blocks(), 1, 1], [shape.threads, 1, 1]);
+        // SAFETY: signature of `acoustic_iso_int16_*_cpml` and `_minimod`, whose tiles are made for the
+        // one kind of layer; the plan owns fields and memory variables.
+        unsafe { self.launch(stream, shape.kernel, grid, block, tiles.shared, &arguments) }
     }
 
     /// One step in the box of `step` by wide tiles; `maps` of p, p- (or the increment) and the wave

@@ -4,6 +4,8 @@
 //! (`csrc/cuda/int16.cuh`, `stored.cuh`) define codes and rounding. Increments d = p^n - p^(n-1) are
 //! stored in place of p^(n-1): d+ = round(d + dt^2 c^2 L p), p+ = round(p + d+).
 //! Values beyond reflecting faces are mirrored as they are read, so that images cost no rounding.
+//! Layers beside reflecting faces are stepped by the general kernels, others by tuned ones where there are
+//! such.
 //! A source is added to the rounded p+ (or d+, and p+ made again), whose tile is then rounded again.
 
 mod speed;
@@ -12,11 +14,12 @@ mod wide;
 use cudarc::driver::CudaStream;
 use temblor_backend::{Error, Footprint, PlanOptions, Result};
 use temblor_physics::boundary::image;
-use temblor_physics::{Arithmetic, SpeedStorage, Storage, WaveProblem, WavefieldStorage};
+use temblor_physics::{Arithmetic, Boundary, SpeedStorage, Storage, WaveProblem, WavefieldStorage};
 
 use crate::arguments::{TemblorBoxes, TemblorRegion, TemblorStep, TemblorStored};
 use crate::fields::Fields;
-use crate::layers::{Kind, Layers, boxes, scaled_step, single};
+use crate::layer_tiles::{LayerTiles, TileShape};
+use crate::layers::{self, Kind, Layers, boxes, scaled_step, single};
 use crate::layout::{LINE, Layout, NodeBox};
 use crate::memory::Buffer;
 use crate::module::stored::Layer;
@@ -136,8 +139,27 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Result<Vec<S
         .collect();
     if variant == NAMES[0] {
         names.extend(wide::names(storage, problem.operator.radius()));
+        let tuned = tile_shape(problem, storage).filter(|_| problem.operator.radius() == 4);
+        names.extend(tuned.map(|shape| shape.kernel.to_owned()));
     }
     Ok(names)
+}
+
+/// The tuned kernel of the layers for radius 4, if they are of a kind that has one.
+fn tile_shape(problem: &WaveProblem, storage: Storage) -> Option<TileShape> {
+    let coded = storage.speed == SpeedStorage::Uint16;
+    TileShape::of_codes(Kind::of(problem), is_increment(storage.wavefields), coded)
+}
+
+/// Whether nodes of a box have taps across a reflecting face.
+fn meets_a_wall(problem: &WaveProblem, part: &NodeBox) -> bool {
+    let radius = problem.operator.radius();
+    let is_wall = |boundary| matches!(boundary, Boundary::Free | Boundary::Rigid);
+    problem.grid.active_axes().any(|axis| {
+        let (min, max) = problem.ends(axis);
+        let (a, nodes) = (axis.index(), problem.grid.shape[axis.index()]);
+        is_wall(min) && part.begin[a] < radius || is_wall(max) && part.end[a] + radius > nodes
+    })
 }
 
 /// What a plan holds besides its fields.
@@ -158,8 +180,10 @@ pub(crate) struct Stored {
     interior: TemblorStep,
     empty: bool,
     interior_boxes: TemblorBoxes,
-    layer_boxes: TemblorBoxes,
     wide: Option<Wide>,
+    /// Of the layers, for the tuned kernels; the others are left to the general ones.
+    layer_tiles: Option<LayerTiles>,
+    layer_boxes: TemblorBoxes,
     /// Codes of the wave speed.
     pub(crate) coded: Option<Coded>,
 }
@@ -211,6 +235,15 @@ impl Stored {
                 Wide::new(kernels, layout, fields, of_increment, storage, radius, units, choices)
             })
             .transpose()?;
+        let layer_tiles = wide.as_ref().and_then(|_| tiles(problem, layout, storage, units));
+        let layer_tiles = layer_tiles.filter(|tiles| tiles.shared <= kernels.shared_limit());
+        if let Some(tiles) = &layer_tiles {
+            kernels.allow_shared(tiles.shape.kernel)?;
+        }
+        let mut general = *boxes_of_layers;
+        if layer_tiles.is_some() {
+            keep(&mut general, |n| meets_a_wall(problem, &layout.layers[n].1));
+        }
         // The wide kernels square codes: c dt over the unit of a code.
         let unit = coded.as_ref().map_or(1.0, |coded| coded.moved(problem.dt)[1].powi(2));
         let weighted = scaled_step(problem, layout, unit);
@@ -228,8 +261,9 @@ impl Stored {
             },
             empty: part.is_empty(),
             interior_boxes: tiled(boxes(&slabs_of(&part), (1, 256))),
-            layer_boxes: tiled(*boxes_of_layers),
             wide,
+            layer_tiles,
+            layer_boxes: tiled(general),
             coded,
         };
         stored.clear(stream)?;
@@ -314,7 +348,7 @@ impl Stored {
         layers: &mut Layers,
         n: u64,
     ) -> Result<()> {
-        if self.layer_boxes.count == 0 {
+        if layers.is_empty() {
             return Ok(());
         }
         let (kind, _, cpml, minimod) = layers.arguments();
@@ -324,7 +358,12 @@ impl Stored {
             Kind::Minimod => Layer::Minimod(minimod),
         };
         let (arguments, boxes) = (self.stepping(fields, n), &self.layer_boxes);
-        kernels.stored_boxes(stream, self.suffix, &self.whole, boxes, layer, &arguments)?;
+        if let Some(tiles) = &self.layer_tiles {
+            kernels.stored_layers(stream, tiles, &self.whole, layer, &arguments)?;
+        }
+        if boxes.count > 0 {
+            kernels.stored_boxes(stream, self.suffix, &self.whole, boxes, layer, &arguments)?;
+        }
         if kind == Kind::Cpml {
             layers.turn();
         }
@@ -402,6 +441,33 @@ fn slabs_of(part: &NodeBox) -> Vec<(usize, NodeBox)> {
     if part.is_empty() { Vec::new() } else { vec![(0, *part)] }
 }
 
+/// Tiles of the layers that no reflecting face is near, if the problem suits the tuned kernels.
+fn tiles(
+    problem: &WaveProblem,
+    layout: &Layout,
+    storage: Storage,
+    units: usize,
+) -> Option<LayerTiles> {
+    let shape = tile_shape(problem, storage).filter(|_| layers::suits_tiles(problem, layout))?;
+    let takes = |part: &NodeBox| !meets_a_wall(problem, part);
+    let tiles = LayerTiles::of(problem, layout, units, shape, takes);
+    (tiles.table.count > 0).then_some(tiles)
+}
+
+/// Leaves the boxes that are wanted.
+fn keep(boxes: &mut TemblorBoxes, wanted: impl Fn(usize) -> bool) {
+    let mut kept = 0;
+    for b in 0..usize::try_from(boxes.count).unwrap_or(0) {
+        if wanted(b) {
+            boxes.begin[kept] = boxes.begin[b];
+            boxes.end[kept] = boxes.end[b];
+            boxes.first_element[kept] = boxes.first_element[b];
+            kept += 1;
+        }
+    }
+    boxes.count = int(kept);
+}
+
 /// The same boxes in blocks of whole storage tiles.
 fn tiled(mut boxes: TemblorBoxes) -> TemblorBoxes {
     let count = usize::try_from(boxes.count).unwrap_or(0);
@@ -439,7 +505,7 @@ fn mirror(problem: &WaveProblem, stored: &mut TemblorStored) {
 
 #[cfg(test)]
 mod tests {
-    use temblor_physics::{Boundaries, Boundary, Face, Grid};
+    use temblor_physics::{Boundaries, Boundary, Cpml, Face, Grid};
 
     use super::*;
 
@@ -457,6 +523,36 @@ mod tests {
         assert_eq!(stored.image[1], [-1; 16]);
         assert!(stored.sign[2][..8].iter().all(|s| s.to_bits() == (-1.0_f32).to_bits()));
         assert!(stored.sign[0][8..].iter().all(|s| s.to_bits() == 1.0_f32.to_bits()));
+    }
+
+    #[test]
+    fn only_what_lies_along_a_wall_is_left_to_the_general_kernel() {
+        let grid = Grid::new([90, 80, 120], [10.0; 3], [0.0; 3]).unwrap();
+        let layer = Cpml { cells: 10, r0: 1e-6, peak_hz: 10.0, vmax: 3000.0 };
+        let problem = WaveProblem::builder(grid, 1e-4)
+            .boundaries(Boundaries::uniform(Boundary::Cpml(layer)))
+            .boundary(Face::ZMin, Boundary::Free)
+            .boundary(Face::YMax, Boundary::Rigid)
+            .build()
+            .unwrap();
+        let layout = Layout::stored(&problem);
+        let slabs = layout.layers.iter().map(|&(_, part)| part);
+        let (walls, layers): (Vec<NodeBox>, Vec<NodeBox>) =
+            slabs.partition(|part| meets_a_wall(&problem, part));
+        assert_eq!(walls[0], NodeBox { begin: [0, 76, 0], end: [90, 80, 120] });
+        assert_eq!(walls[1], NodeBox { begin: [0, 0, 0], end: [90, 76, 32] });
+        assert_eq!((walls.len(), layers.len()), (2, 4));
+        let storage =
+            Storage { wavefields: WavefieldStorage::Int16Increment, speed: SpeedStorage::Uint16 };
+        let tiles = tiles(&problem, &layout, storage, 132).unwrap();
+        assert_eq!(tiles.shape.kernel, "acoustic_iso_int16_increment_u16_cpml");
+        let mut rest = boxes(&layout.layers, (1, 256));
+        keep(&mut rest, |n| meets_a_wall(&problem, &layout.layers[n].1));
+        assert_eq!((tiles.table.count, rest.count), (4, 2));
+        // Each keeps its place among the memory variables.
+        let all = boxes(&layout.layers, (1, 256));
+        assert_eq!(rest.first_element[..2], all.first_element[..2]);
+        assert_eq!(tiles.table.first_element[..4], all.first_element[2..6]);
     }
 
     #[test]

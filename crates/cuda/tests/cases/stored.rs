@@ -233,6 +233,57 @@ pub(crate) fn one_step_is_within_the_codecs_bound(
     }
 }
 
+/// Layers on all faces or on some, beside walls, thin and thick, in grids that are layers throughout.
+fn nothing_but_layers() -> Vec<(&'static str, Boundaries, [usize; 3])> {
+    let on = |kind: Boundary, faces: &[Face], others: Boundary| {
+        let mut boundaries = Boundaries::uniform(others);
+        faces.iter().for_each(|&face| boundaries.set(face, kind));
+        boundaries
+    };
+    let mut all = Vec::new();
+    for (name, layer) in [("cpml", cpml as fn(usize) -> Boundary), ("minimod", minimod)] {
+        let uniform = |cells| Boundaries::uniform(layer(cells));
+        // Along z the halves meet at the only storage tile's end.
+        all.push((name, uniform(5), [30, 26, 64]));
+        all.push((name, uniform(5), [13, 16, 45]));
+        all.push((name, uniform(2), [9, 19, 33]));
+        // Tiles of two storage tiles, and of 13 rows in place of 26 (C-PML) and of 15 in place of 30.
+        all.push((name, uniform(5), [22, 10, 150]));
+        let thick = layer(if name == "cpml" { 22 } else { 30 });
+        all.push((name, on(thick, &[Face::XMin, Face::ZMin], Boundary::Zero), [33, 13, 40]));
+        let some = [Face::XMin, Face::YMax, Face::ZMin];
+        all.push((name, on(layer(6), &some, Boundary::Zero), [25, 30, 50]));
+        all.push((name, on(layer(6), &[Face::ZMin], Boundary::Zero), [11, 21, 37]));
+        let mut walls = uniform(4);
+        walls.set(Face::ZMin, Boundary::Free);
+        walls.set(Face::YMax, Boundary::Rigid);
+        walls.set(Face::XMax, Boundary::Zero);
+        all.push((name, walls, [24, 22, 60]));
+    }
+    all
+}
+
+/// Seven steps of layers by the kernels that are tuned for them and by the general ones, bit for bit.
+pub(crate) fn layers_are_the_same_bits_by_either_kernel(backend: &CudaBackend, names: &[&str]) {
+    let steps = 5;
+    for &name in names {
+        for (which, boundaries, shape) in nothing_but_layers() {
+            let problem = stored(shape, 8, boundaries, name);
+            let run = |variant: &str| {
+                let (mut plan, ..) = start(backend, &problem, name, variant, steps);
+                plan.advance(steps as u32).unwrap();
+                let fields = [Field::Pressure, Field::PressurePrevious]
+                    .map(|field| download(plan.as_mut(), field, shape).mapv(f64::to_bits));
+                let health = plan.health().unwrap();
+                assert!(health.first_bad.is_none() && health.largest_in_layers > 0.0);
+                (fields, health.largest_in_layers.to_bits())
+            };
+            let same = run("stored_wide") == run("stored");
+            assert!(same, "{name} {which} {shape:?}");
+        }
+    }
+}
+
 /// The contract's laws, bit for bit: cut runs, branches, saved runs, `reset`.
 pub(crate) fn runs_are_the_same_bits_however_made(
     backend: &CudaBackend,
