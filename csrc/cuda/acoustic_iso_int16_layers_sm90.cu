@@ -3,8 +3,8 @@
 // p+ = 2p - p- + dt^2 c^2 lap(p), or d+ = round(d + dt^2 c^2 lap(p)), p+ = round(p + d+), with the C-PML's or
 // Minimod's terms (acoustic_iso_layers.cu), and the bits of acoustic_iso_stored.cu.
 // Layout (x, y, z), z fastest, rows of whole storage tiles; memory variables in FP32. Boxes: disjoint, up to
-// six in one launch, from a storage tile on along z, none with taps across a reflecting face; next may be
-// prev.
+// six in one launch, from a storage tile on along z, none with taps across a reflecting face but that before
+// node 0 along z, of eight nodes at least; next may be prev.
 // Tiles of 24 (28) rows of eight groups of four nodes, marched along x or y (layer_int16.cuh): 192 (224)
 // threads, two blocks per SM, up to 91 (48) KiB shared each, 168 (128) registers.
 // sm_80 and newer, tuned for sm_90. With codes for the wave speed 8 B (increment 10 B) and 16 B per damped

@@ -32,6 +32,8 @@ struct Codes {
     // where it goes.
     bool fetch_beside;
     int beside_from, beside_to;
+    // Whether the tile begins at a reflecting face: then what lies there is not fetched.
+    bool mirrors;
     // Storage tile of the tile's first node in the present plane, and how far the next plane is: what
     // exponents count by.
     int64_t at;
@@ -47,7 +49,8 @@ struct Codes {
       nodes = tile.active ? min(tile.end_k - tile.k, 4) : 0;
       // The host's tiles are too small for a thread to have one of each kind.
       const bool edge = tile.edge_at < 2 * tile.rows;
-      fetch_beside = edge ? tile.fetch_edge : tile.fetch_halo;
+      mirrors = tile.k0 == 0 && m.image[2][0] >= 0;
+      fetch_beside = edge ? tile.fetch_edge && !(mirrors && tile.edge_k < 0) : tile.fetch_halo;
       beside_from = edge ? tile.edge : tile.halo;
       beside_to = edge ? tile.wide + tile.edge_at : tile.halo_at;
       at = tile.origin >> 5;
@@ -134,7 +137,19 @@ struct Codes {
       if (tile.mine) to[R * tile.lanes + tile.t] = queue[R];
       if (fetch_beside)
         to[beside_to] = decode4(words[at_beside() + tile.t], unit_of(of_beside));
+      if (mirrors) mirror(to + tile.wide, queue[R]);
       if (n + 1 < tile.count) look_up_p(1);
+    }
+
+    // Nodes -4 to -1 along z, beside each row, from 0 to 4: across a free surface on node 0 or a rigid one
+    // before it.
+    __device__ __forceinline__ void mirror(float4* beside, const float4& own) const {
+      const float fifth = __shfl_down_sync(0xffffffffu, own.x, 1), sign = m.sign[2][0];
+      const bool on_node = m.image[2][0] == 1;
+      if (tile.mine && tile.lane == 0)
+        beside[2 * tile.row] = make_float4(
+            mul(sign, on_node ? fifth : own.w), mul(sign, on_node ? own.w : own.z),
+            mul(sign, on_node ? own.z : own.y), mul(sign, on_node ? own.y : own.x));
     }
 
     __device__ __forceinline__ void enter(float4 (&)[2 * R + 1]) const {}

@@ -99,18 +99,21 @@ impl Layout {
 
     /// The layout of reduced storage: rows of whole storage tiles of [`LINE`] nodes with a tile of zeros
     /// before each; the interior begins and ends on a tile along z and leaves out what reads across
-    /// reflecting faces. Of the slabs, those along such faces come first, so that no other one does.
+    /// reflecting faces. Of the slabs, those along such faces come first, so that no other one does,
+    /// but for the face before node 0 along z.
     pub(crate) fn stored(problem: &WaveProblem) -> Self {
         let nodes = problem.grid.shape;
         let radius = problem.operator.radius();
         let whole = NodeBox { begin: [0; 3], end: nodes };
-        // What remains without nodes at either end, in whole tiles along z.
-        let inner = |outer: &NodeBox, width: &dyn Fn(&Boundary) -> usize| {
+        // What remains without nodes at either end, in whole tiles along z; the width of a boundary may
+        // differ on the face before node 0 along z.
+        let inner = |outer: &NodeBox, width: &dyn Fn(&Boundary, bool) -> usize| {
             let mut inner = *outer;
             for axis in Axis::ALL {
                 let a = axis.index();
                 let (min, max) = problem.ends(axis);
-                let (mut low, mut end) = (width(&min), nodes[a].saturating_sub(width(&max)));
+                let mut low = width(&min, axis == Axis::Z);
+                let mut end = nodes[a].saturating_sub(width(&max, false));
                 if axis == Axis::Z {
                     low = low.next_multiple_of(LINE);
                     end = if end < nodes[a] { end / LINE * LINE } else { end };
@@ -124,8 +127,9 @@ impl Layout {
             Boundary::Free | Boundary::Rigid => radius,
             _ => 0,
         };
-        let clear = inner(&whole, &of_wall);
-        let mut interior = inner(&clear, &|boundary| match boundary {
+        // All kernels mirror across the face before node 0 along z.
+        let clear = inner(&whole, &|boundary, surface| if surface { 0 } else { of_wall(boundary) });
+        let mut interior = inner(&clear, &|boundary, _| match boundary {
             Boundary::Cpml(layer) => layer.cells + radius,
             other => other.cells().max(of_wall(other)),
         });

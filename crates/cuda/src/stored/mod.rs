@@ -4,8 +4,8 @@
 //! (`csrc/cuda/int16.cuh`, `stored.cuh`) define codes and rounding. Increments d = p^n - p^(n-1) are
 //! stored in place of p^(n-1): d+ = round(d + dt^2 c^2 L p), p+ = round(p + d+).
 //! Values beyond reflecting faces are mirrored as they are read, so that images cost no rounding.
-//! Layers beside reflecting faces are stepped by the general kernels, others by tuned ones where there are
-//! such.
+//! Layers beside reflecting faces, but for the one before node 0 along z, are stepped by the general kernels,
+//! others by tuned ones where there are such.
 //! A source is added to the rounded p+ (or d+, and p+ made again), whose tile is then rounded again.
 
 mod speed;
@@ -14,7 +14,9 @@ mod wide;
 use cudarc::driver::CudaStream;
 use temblor_backend::{Error, Footprint, PlanOptions, Result};
 use temblor_physics::boundary::image;
-use temblor_physics::{Arithmetic, Boundary, SpeedStorage, Storage, WaveProblem, WavefieldStorage};
+use temblor_physics::{
+    Arithmetic, Axis, Boundary, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
+};
 
 use crate::arguments::{TemblorBoxes, TemblorRegion, TemblorStep, TemblorStored};
 use crate::fields::Fields;
@@ -151,14 +153,17 @@ fn tile_shape(problem: &WaveProblem, storage: Storage) -> Option<TileShape> {
     TileShape::of_codes(Kind::of(problem), is_increment(storage.wavefields), coded)
 }
 
-/// Whether nodes of a box have taps across a reflecting face.
+/// Whether nodes of a box have taps across a reflecting face that the tuned kernels do not mirror: they do so
+/// before node 0 along z, from eight nodes.
 fn meets_a_wall(problem: &WaveProblem, part: &NodeBox) -> bool {
     let radius = problem.operator.radius();
     let is_wall = |boundary| matches!(boundary, Boundary::Free | Boundary::Rigid);
     problem.grid.active_axes().any(|axis| {
         let (min, max) = problem.ends(axis);
         let (a, nodes) = (axis.index(), problem.grid.shape[axis.index()]);
-        is_wall(min) && part.begin[a] < radius || is_wall(max) && part.end[a] + radius > nodes
+        let mirrored = axis == Axis::Z && nodes >= 2 * radius;
+        is_wall(min) && !mirrored && part.begin[a] < radius
+            || is_wall(max) && part.end[a] + radius > nodes
     })
 }
 
@@ -532,6 +537,7 @@ mod tests {
         let problem = WaveProblem::builder(grid, 1e-4)
             .boundaries(Boundaries::uniform(Boundary::Cpml(layer)))
             .boundary(Face::ZMin, Boundary::Free)
+            .boundary(Face::ZMax, Boundary::Free)
             .boundary(Face::YMax, Boundary::Rigid)
             .build()
             .unwrap();
@@ -540,8 +546,9 @@ mod tests {
         let (walls, layers): (Vec<NodeBox>, Vec<NodeBox>) =
             slabs.partition(|part| meets_a_wall(&problem, part));
         assert_eq!(walls[0], NodeBox { begin: [0, 76, 0], end: [90, 80, 120] });
-        assert_eq!(walls[1], NodeBox { begin: [0, 0, 0], end: [90, 76, 32] });
+        assert_eq!(walls[1], NodeBox { begin: [0, 0, 96], end: [90, 76, 120] });
         assert_eq!((walls.len(), layers.len()), (2, 4));
+        assert_eq!(layers[3], NodeBox { begin: [14, 14, 0], end: [76, 76, 32] });
         let storage =
             Storage { wavefields: WavefieldStorage::Int16Increment, speed: SpeedStorage::Uint16 };
         let tiles = tiles(&problem, &layout, storage, 132).unwrap();

@@ -259,6 +259,11 @@ fn nothing_but_layers() -> Vec<(&'static str, Boundaries, [usize; 3])> {
         walls.set(Face::YMax, Boundary::Rigid);
         walls.set(Face::XMax, Boundary::Zero);
         all.push((name, walls, [24, 22, 60]));
+        let mut walls = uniform(4);
+        walls.set(Face::ZMin, Boundary::Rigid);
+        all.push((name, walls, [18, 25, 63]));
+        walls.set(Face::ZMax, Boundary::Rigid);
+        all.push((name, walls, [15, 18, 7]));
     }
     all
 }
