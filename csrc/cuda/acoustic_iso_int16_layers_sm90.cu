@@ -8,8 +8,9 @@
 // Tiles of 24 (28) rows of eight groups of four nodes, marched along x or y (layer_int16.cuh): 192 (224)
 // threads, two blocks per SM, up to 91 (48) KiB shared each, 168 (128) registers.
 // sm_80 and newer, tuned for sm_90. With codes for the wave speed 8 B (increment 10 B) and 16 B per damped
-// axis, or 8 B for phi; 150 to 196 (increment 164 to 210) instructions per point in the C-PML where
-// acoustic_iso_cpml has 143 to 190, 154 (176) in Minimod's layer. Not timed yet.
+// axis, or 8 B for phi; 155 to 200 (increment 169 to 214) instructions per point in the C-PML where
+// acoustic_iso_cpml has 143 to 190, 158 (177) in Minimod's layer where acoustic_iso_minimod has 114, a
+// branch for tiles at the surface among them. Not timed yet.
 // Exponents fetched with the word that holds them, and groups beside the tile and beside its rows by
 // branches of their own: 184 to 232 instructions, spills.
 // SPDX-License-Identifier: MIT OR Apache-2.0

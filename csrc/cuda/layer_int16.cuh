@@ -36,8 +36,7 @@ struct Codes {
     bool mirrors;
     // Storage tile of the tile's first node in the present plane, and how far the next plane is: what
     // exponents count by.
-    int64_t at;
-    int to_next;
+    int at, to_next;
     int turned = 0;
     // Exponents of what the next plane decodes.
     int of_own, of_before, of_beside;
@@ -53,7 +52,7 @@ struct Codes {
       fetch_beside = edge ? tile.fetch_edge && !(mirrors && tile.edge_k < 0) : tile.fetch_halo;
       beside_from = edge ? tile.edge : tile.halo;
       beside_to = edge ? tile.wide + tile.edge_at : tile.halo_at;
-      at = tile.origin >> 5;
+      at = int(tile.origin >> 5);
       to_next = int(tile.step >> 5);
     }
 
@@ -67,18 +66,18 @@ struct Codes {
     __device__ __forceinline__ int at_beside() const { return at_before() + tile.groups; }
     __device__ __forceinline__ int stage_size() const { return (at_beside() + THREADS) / 2; }
 
-    // Rows are whole storage tiles, so that those of places in a plane follow from their own.
+    // Rows are whole storage tiles, so that places in a plane have theirs wherever the plane lies.
     static __device__ __forceinline__ int storage_tile(int place) { return place >> 5; }
-    __device__ __forceinline__ int64_t plane_at(int more) const {
-      return at + int64_t(more) * to_next;
+    __device__ __forceinline__ int plane_at(int more) const { return at + more * to_next; }
+    static __device__ __forceinline__ int64_t element_of(int plane, int place) {
+      return int64_t(plane + storage_tile(place)) * STORED_TILE + (place & (STORED_TILE - 1));
     }
-    __device__ __forceinline__ const uint2* codes_of(const void* field, int64_t plane,
+    __device__ __forceinline__ const uint2* codes_of(const void* field, int plane,
                                                      int place) const {
       return reinterpret_cast<const uint2*>(static_cast<const uint16_t*>(field) +
-                                            (plane * STORED_TILE + place));
+                                            element_of(plane, place));
     }
-    __device__ __forceinline__ int exponent_in(const void* exponents, int64_t plane,
-                                               int place) const {
+    __device__ __forceinline__ int exponent_in(const void* exponents, int plane, int place) const {
       return static_cast<const int8_t*>(exponents)[plane + storage_tile(place)];
     }
 
@@ -87,7 +86,7 @@ struct Codes {
     // p's own group is that of plane n + R.
     __device__ __forceinline__ void fetch(int, int ahead, float4* stage) const {
       uint2* const words = reinterpret_cast<uint2*>(stage);
-      const int64_t plane = plane_at(ahead);
+      const int plane = plane_at(ahead);
       if (tile.fetch_own)
         copy_async<8>(words + at_codes() + tile.t,
                       codes_of(m.p, plane_at(ahead + R), tile.own));
@@ -96,7 +95,7 @@ struct Codes {
         copy_async<SPEED_BYTES>(
             words + SPEED_BYTES / 8 * tile.t,
             static_cast<const unsigned char*>(m.speed) +
-                SPEED_BYTES / 4 * (plane * STORED_TILE + tile.own));
+                SPEED_BYTES / 4 * element_of(plane, tile.own));
       }
       if (fetch_beside)
         copy_async<8>(words + at_beside() + tile.t, codes_of(m.p, plane, beside_from));
@@ -224,8 +223,7 @@ struct Codes {
     __device__ __forceinline__ void store(void* values, void* exponents, const uint2& codes,
                                           uint32_t exponent) const {
       if (!stores) return;
-      *reinterpret_cast<uint2*>(static_cast<uint16_t*>(values) + at * STORED_TILE + tile.own) =
-          codes;
+      *reinterpret_cast<uint2*>(static_cast<uint16_t*>(values) + element_of(at, tile.own)) = codes;
       if (tile.lane % 8 == 0)
         static_cast<int8_t*>(exponents)[at + storage_tile(tile.own)] = stored_exponent(exponent);
     }

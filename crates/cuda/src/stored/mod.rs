@@ -453,7 +453,10 @@ fn tiles(
     storage: Storage,
     units: usize,
 ) -> Option<LayerTiles> {
-    let shape = tile_shape(problem, storage).filter(|_| layers::suits_tiles(problem, layout))?;
+    // Storage tiles are counted in 31 bits.
+    let suits =
+        layers::suits_tiles(problem, layout) && i32::try_from(elements(layout) / LINE).is_ok();
+    let shape = tile_shape(problem, storage).filter(|_| suits)?;
     let takes = |part: &NodeBox| !meets_a_wall(problem, part);
     let tiles = LayerTiles::of(problem, layout, units, shape, takes);
     (tiles.table.count > 0).then_some(tiles)
