@@ -87,11 +87,24 @@ pub(crate) fn suits_tiles(problem: &WaveProblem, layout: &Layout) -> bool {
         && memory_elements(problem, layout).iter().all(|(_, elements)| *elements < most)
 }
 
-/// Whether `acoustic_iso_cpml_order8` takes the problem: order 8, 3-D, offsets of 31 bits.
+/// Radius that the tuned kernels of the layers are written for.
+pub(crate) const RADIUS: usize = 4;
+
+/// Nodes that a plan keeps beyond the grid's faces and counts as reached from a layer. Where there is a layer
+/// a narrower operator is one of [`RADIUS`] whose outer weights are zero: the tuned kernels take it too.
+pub(crate) fn reach(problem: &WaveProblem) -> usize {
+    let radius = problem.operator.radius();
+    if Kind::of(problem) == Kind::None || !problem.grid.active(Axis::Y) {
+        return radius;
+    }
+    radius.max(RADIUS)
+}
+
+/// Whether `acoustic_iso_cpml_order8` takes the problem: order 8 or less, 3-D, offsets of 31 bits.
 fn vectorised(problem: &WaveProblem) -> bool {
     let [_, ny, nz] = problem.grid.shape;
     let plane = (ny + 8).saturating_mul(nz + 128);
-    problem.operator.radius() == 4
+    problem.operator.radius() <= RADIUS
         && problem.grid.active(Axis::Y)
         && plane < usize::try_from(i32::MAX).unwrap_or(0) / 8
 }
@@ -154,8 +167,7 @@ impl Storage {
 
     fn of(problem: &WaveProblem, axis: Axis) -> Option<Self> {
         let profile = cpml::profile(problem, axis)?;
-        let radius = problem.operator.radius();
-        Some(Self::new(&problem.grid, axis, radius, profile.low, profile.high))
+        Some(Self::new(&problem.grid, axis, reach(problem), profile.low, profile.high))
     }
 }
 

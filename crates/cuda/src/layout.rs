@@ -1,10 +1,12 @@
 //! Where a plan's fields lie in device memory and which nodes each kernel updates.
 //!
-//! Fields have a halo of the operator's radius along active axes. The first interior node of every
-//! row lies on 128 bytes, so that tiles start on a cache line, or as far past it as tiles read before
-//! their first node; rows are padded to 128 bytes.
+//! Fields have a halo of what the operator and the layers' kernels reach along active axes. The first
+//! interior node of every row lies on 128 bytes, so that tiles start on a cache line, or as far past it as
+//! tiles read before their first node; rows are padded to 128 bytes.
 
 use temblor_physics::{Axis, Boundary, WaveProblem};
+
+use crate::layers::reach;
 
 /// A box of nodes, `begin..end` per axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +61,7 @@ impl Layout {
     /// The layout for a problem; the interior's first node lies `past_line` elements after a line's begin.
     pub(crate) fn new(problem: &WaveProblem, past_line: usize) -> Self {
         let nodes = problem.grid.shape;
-        let radius = problem.operator.radius();
+        let radius = reach(problem);
         let mut interior = NodeBox { begin: [0; 3], end: nodes };
         for axis in Axis::ALL {
             let a = axis.index();

@@ -141,14 +141,16 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Result<Vec<S
         .collect();
     if variant == NAMES[0] {
         names.extend(wide::names(storage, problem.operator.radius()));
-        let tuned = tile_shape(problem, storage).filter(|_| problem.operator.radius() == 4);
-        names.extend(tuned.map(|shape| shape.kernel.to_owned()));
+        names.extend(tile_shape(problem, storage).map(|shape| shape.kernel.to_owned()));
     }
     Ok(names)
 }
 
-/// The tuned kernel of the layers for radius 4, if they are of a kind that has one.
+/// The tuned kernel of the layers, if they and the operator are of a kind that has one.
 fn tile_shape(problem: &WaveProblem, storage: Storage) -> Option<TileShape> {
+    if problem.operator.radius() != layers::RADIUS {
+        return None;
+    }
     let coded = storage.speed == SpeedStorage::Uint16;
     TileShape::of_codes(Kind::of(problem), is_increment(storage.wavefields), coded)
 }
