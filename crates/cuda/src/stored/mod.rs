@@ -8,20 +8,19 @@
 //! others by tuned ones where there are such.
 //! A source is added to the rounded p+ (or d+, and p+ made again), whose tile is then rounded again.
 
+mod layers;
 mod speed;
 mod wide;
 
 use cudarc::driver::CudaStream;
 use temblor_backend::{Error, Footprint, PlanOptions, Result};
 use temblor_physics::boundary::image;
-use temblor_physics::{
-    Arithmetic, Axis, Boundary, SpeedStorage, Storage, WaveProblem, WavefieldStorage,
-};
+use temblor_physics::{Arithmetic, SpeedStorage, Storage, WaveProblem, WavefieldStorage};
 
 use crate::arguments::{TemblorBoxes, TemblorRegion, TemblorStep, TemblorStored};
 use crate::fields::Fields;
-use crate::layer_tiles::{LayerTiles, TileShape};
-use crate::layers::{self, Kind, Layers, boxes, scaled_step, single};
+use crate::layer_tiles::LayerTiles;
+use crate::layers::{Kind, Layers, boxes, scaled_step, single};
 use crate::layout::{LINE, Layout, NodeBox};
 use crate::memory::Buffer;
 use crate::module::stored::Layer;
@@ -29,6 +28,7 @@ use crate::module::{Kernels, int};
 use crate::parameters::Choices;
 use crate::points::{Receivers, Sources};
 
+use layers::{keep, meets_a_wall, tile_shape, tiles};
 pub(crate) use speed::Coded;
 use wide::Wide;
 pub(crate) use wide::{WIDTHS, most_shared};
@@ -144,29 +144,6 @@ pub(crate) fn kernel_names(variant: &str, problem: &WaveProblem) -> Result<Vec<S
         names.extend(tile_shape(problem, storage).map(|shape| shape.kernel.to_owned()));
     }
     Ok(names)
-}
-
-/// The tuned kernel of the layers, if they and the operator are of a kind that has one.
-fn tile_shape(problem: &WaveProblem, storage: Storage) -> Option<TileShape> {
-    if problem.operator.radius() != layers::RADIUS {
-        return None;
-    }
-    let coded = storage.speed == SpeedStorage::Uint16;
-    TileShape::of_codes(Kind::of(problem), is_increment(storage.wavefields), coded)
-}
-
-/// Whether nodes of a box have taps across a reflecting face that the tuned kernels do not mirror: they do so
-/// before node 0 along z, from eight nodes.
-fn meets_a_wall(problem: &WaveProblem, part: &NodeBox) -> bool {
-    let radius = problem.operator.radius();
-    let is_wall = |boundary| matches!(boundary, Boundary::Free | Boundary::Rigid);
-    problem.grid.active_axes().any(|axis| {
-        let (min, max) = problem.ends(axis);
-        let (a, nodes) = (axis.index(), problem.grid.shape[axis.index()]);
-        let mirrored = axis == Axis::Z && nodes >= 2 * radius;
-        is_wall(min) && !mirrored && part.begin[a] < radius
-            || is_wall(max) && part.end[a] + radius > nodes
-    })
 }
 
 /// What a plan holds besides its fields.
@@ -448,36 +425,6 @@ fn slabs_of(part: &NodeBox) -> Vec<(usize, NodeBox)> {
     if part.is_empty() { Vec::new() } else { vec![(0, *part)] }
 }
 
-/// Tiles of the layers that no reflecting face is near, if the problem suits the tuned kernels.
-fn tiles(
-    problem: &WaveProblem,
-    layout: &Layout,
-    storage: Storage,
-    units: usize,
-) -> Option<LayerTiles> {
-    // Storage tiles are counted in 31 bits.
-    let suits =
-        layers::suits_tiles(problem, layout) && i32::try_from(elements(layout) / LINE).is_ok();
-    let shape = tile_shape(problem, storage).filter(|_| suits)?;
-    let takes = |part: &NodeBox| !meets_a_wall(problem, part);
-    let tiles = LayerTiles::of(problem, layout, units, shape, takes);
-    (tiles.table.count > 0).then_some(tiles)
-}
-
-/// Leaves the boxes that are wanted.
-fn keep(boxes: &mut TemblorBoxes, wanted: impl Fn(usize) -> bool) {
-    let mut kept = 0;
-    for b in 0..usize::try_from(boxes.count).unwrap_or(0) {
-        if wanted(b) {
-            boxes.begin[kept] = boxes.begin[b];
-            boxes.end[kept] = boxes.end[b];
-            boxes.first_element[kept] = boxes.first_element[b];
-            kept += 1;
-        }
-    }
-    boxes.count = int(kept);
-}
-
 /// The same boxes in blocks of whole storage tiles.
 fn tiled(mut boxes: TemblorBoxes) -> TemblorBoxes {
     let count = usize::try_from(boxes.count).unwrap_or(0);
@@ -515,7 +462,7 @@ fn mirror(problem: &WaveProblem, stored: &mut TemblorStored) {
 
 #[cfg(test)]
 mod tests {
-    use temblor_physics::{Boundaries, Boundary, Cpml, Face, Grid};
+    use temblor_physics::{Boundaries, Boundary, Face, Grid};
 
     use super::*;
 
@@ -533,38 +480,6 @@ mod tests {
         assert_eq!(stored.image[1], [-1; 16]);
         assert!(stored.sign[2][..8].iter().all(|s| s.to_bits() == (-1.0_f32).to_bits()));
         assert!(stored.sign[0][8..].iter().all(|s| s.to_bits() == 1.0_f32.to_bits()));
-    }
-
-    #[test]
-    fn only_what_lies_along_a_wall_is_left_to_the_general_kernel() {
-        let grid = Grid::new([90, 80, 120], [10.0; 3], [0.0; 3]).unwrap();
-        let layer = Cpml { cells: 10, r0: 1e-6, peak_hz: 10.0, vmax: 3000.0 };
-        let problem = WaveProblem::builder(grid, 1e-4)
-            .boundaries(Boundaries::uniform(Boundary::Cpml(layer)))
-            .boundary(Face::ZMin, Boundary::Free)
-            .boundary(Face::ZMax, Boundary::Free)
-            .boundary(Face::YMax, Boundary::Rigid)
-            .build()
-            .unwrap();
-        let layout = Layout::stored(&problem);
-        let slabs = layout.layers.iter().map(|&(_, part)| part);
-        let (walls, layers): (Vec<NodeBox>, Vec<NodeBox>) =
-            slabs.partition(|part| meets_a_wall(&problem, part));
-        assert_eq!(walls[0], NodeBox { begin: [0, 76, 0], end: [90, 80, 120] });
-        assert_eq!(walls[1], NodeBox { begin: [0, 0, 96], end: [90, 76, 120] });
-        assert_eq!((walls.len(), layers.len()), (2, 4));
-        assert_eq!(layers[3], NodeBox { begin: [14, 14, 0], end: [76, 76, 32] });
-        let storage =
-            Storage { wavefields: WavefieldStorage::Int16Increment, speed: SpeedStorage::Uint16 };
-        let tiles = tiles(&problem, &layout, storage, 132).unwrap();
-        assert_eq!(tiles.shape.kernel, "acoustic_iso_int16_increment_u16_cpml");
-        let mut rest = boxes(&layout.layers, (1, 256));
-        keep(&mut rest, |n| meets_a_wall(&problem, &layout.layers[n].1));
-        assert_eq!((tiles.table.count, rest.count), (4, 2));
-        // Each keeps its place among the memory variables.
-        let all = boxes(&layout.layers, (1, 256));
-        assert_eq!(rest.first_element[..2], all.first_element[..2]);
-        assert_eq!(tiles.table.first_element[..4], all.first_element[2..6]);
     }
 
     #[test]
