@@ -10,7 +10,9 @@
 // sm_80 and newer, tuned for sm_90. With codes for the wave speed 8 B (increment 10 B) and 16 B per damped
 // axis, or 8 B for phi; 155 to 200 (increment 169 to 214) instructions per point in the C-PML where
 // acoustic_iso_cpml has 143 to 190, 158 (177) in Minimod's layer where acoustic_iso_minimod has 114, a
-// branch for tiles at the surface among them. Not timed yet.
+// branch for tiles at the surface among them.
+// On an H200 at 512^3, C-PML of 20 cells, codes: 70 Gpts/s of the layers' nodes, whole steps 172 (800^3: 224), of
+// increments 153 (189), of acoustic_iso_stored 63 and 60. Memory 34 %, L1 49 %, issue 49 %: latency of 12 warps.
 // Exponents fetched with the word that holds them, and groups beside the tile and beside its rows by
 // branches of their own: 184 to 232 instructions, spills.
 // SPDX-License-Identifier: MIT OR Apache-2.0

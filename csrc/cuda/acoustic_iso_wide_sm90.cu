@@ -10,7 +10,7 @@
 // planes of p and four of waiting sums are in registers. Ring of 4 planes: 88 to 102 KiB shared, one
 // block of 512 threads per SM.
 // Wide rows need few requests to L2: 4 nodes beside 64 cost a request each, as a line of 32 does.
-// On an H200 at 1024^3, Gpts/s, two cards: TZ 128 249 and 244, 256 244, 64 (72 rows to copy) 176; rows of p
+// On an H200 at 1024^3, Gpts/s, two runs: TZ 128 249 and 244, 256 244, 64 (72 rows to copy) 176; rows of p
 // that begin 16 B before a sector 243 and 238; p- and v asked for in the round that needs them 198; by
 // tensor copies with cp.async beside them (acoustic_iso_tma) 221; rings of 3 and 6 planes within 1 %;
 // planes of p by tensor copies 247; a feeding warp and barriers without the block 246, with rows 226;

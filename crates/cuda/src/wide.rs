@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn widths_are_those_that_an_h200_was_fastest_with() {
-        // Gpts/s at 1024, on two cards: 128 249 and 244, 160 244, 256 244, 192 236; at 800: 160 246, 224 242,
+        // Gpts/s at 1024, in two runs: 128 249 and 244, 160 244, 256 244, 192 236; at 800: 160 246, 224 242,
         // 128 227; at 768: 128 253, 256 248; at 512: 256 243, 128 232; at 256: 256 201, 128 188.
         let best = [(1024, 128), (800, 160), (768, 128), (512, 256), (256, 256)];
         assert_eq!(best.map(|(nodes, _)| width_for(nodes)), best.map(|(_, width)| width));
