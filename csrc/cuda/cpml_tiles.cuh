@@ -234,14 +234,8 @@ __device__ __forceinline__ void march_cpml(const TemblorStep& s, const TemblorLa
       if (!DR) {
         float(&to)[4] = APART ? along_row : sum;
 #pragma unroll
-        for (int r = 1; r <= R; ++r) {
-          float low[4], high[4];
-          split(low, plane[-r * lanes]);
-          split(high, plane[r * lanes]);
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            to[e] = pair(s.second[ROW][r], low[e], high[e], to[e]);
-        }
+        for (int r = 1; r <= R; ++r)
+          gain_pair(to, s.second[ROW][r], plane[-r * lanes], plane[r * lanes]);
       } else {
         float first[4], q_first[4];
         const float4* const q = stage + at_qr + R * lanes + t;
@@ -249,6 +243,7 @@ __device__ __forceinline__ void march_cpml(const TemblorStep& s, const TemblorLa
         fill(q_first, 0.0f);
 #pragma unroll
         for (int r = 1; r <= R; ++r) {
+          // All at once: by gain_pair and gain_slope it spills.
           float low[4], high[4], q_low[4], q_high[4];
           split(low, plane[-r * lanes]);
           split(high, plane[r * lanes]);
@@ -277,42 +272,23 @@ __device__ __forceinline__ void march_cpml(const TemblorStep& s, const TemblorLa
       if (!DM) {
         float(&to)[4] = APART ? along_march : sum;
 #pragma unroll
-        for (int r = 1; r <= R; ++r) {
-          float low[4], high[4];
-          split(low, queue[R - r]);
-          split(high, queue[R + r]);
-#pragma unroll
-          for (int e = 0; e < 4; ++e)
-            to[e] = pair(s.second[MARCH][r], low[e], high[e], to[e]);
-        }
+        for (int r = 1; r <= R; ++r)
+          gain_pair(to, s.second[MARCH][r], queue[R - r], queue[R + r]);
       } else {
         const int i = tile.i0 + n;
         float first[4];
         fill(first, 0.0f);
 #pragma unroll
         for (int r = 1; r <= R; ++r) {
-          float low[4], high[4];
-          split(low, queue[R - r]);
-          split(high, queue[R + r]);
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            along_march[e] = pair(s.second[MARCH][r], low[e], high[e], along_march[e]);
-            first[e] = fma_rn(s.first[MARCH][r], sub(high[e], low[e]), first[e]);
-          }
+          gain_pair(along_march, s.second[MARCH][r], queue[R - r], queue[R + r]);
+          gain_slope(first, s.first[MARCH][r], queue[R - r], queue[R + r]);
         }
         if (on_march.acts(i, i + 1)) {
           float q_first[4];
           fill(q_first, 0.0f);
           auto q_at = [&](int r) { return q_ring[around<Q_SLOTS>(q_slot + R + r) * groups + t]; };
 #pragma unroll
-          for (int r = 1; r <= R; ++r) {
-            float q_low[4], q_high[4];
-            split(q_low, q_at(-r));
-            split(q_high, q_at(r));
-#pragma unroll
-            for (int e = 0; e < 4; ++e)
-              q_first[e] = fma_rn(s.first[MARCH][r], sub(q_high[e], q_low[e]), q_first[e]);
-          }
+          for (int r = 1; r <= R; ++r) gain_slope(q_first, s.first[MARCH][r], q_at(-r), q_at(r));
           if (on_march.has(i)) {
             float a[4], b_m[4], slope[4];
             fill(a, m.decay[MARCH][i]);

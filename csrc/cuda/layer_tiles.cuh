@@ -45,10 +45,24 @@ __device__ __forceinline__ void gain(float (&sum)[4], const float (&value)[4]) {
   for (int e = 0; e < 4; ++e) sum[e] = add(sum[e], value[e]);
 }
 
-// sum += factor value
-__device__ __forceinline__ void gain_by(float (&sum)[4], float factor, const float (&value)[4]) {
+// sum += weight (low + high)
+__device__ __forceinline__ void gain_pair(float (&sum)[4], float weight, const float4& low,
+                                          const float4& high) {
+  float below[4], above[4];
+  split(below, low);
+  split(above, high);
 #pragma unroll
-  for (int e = 0; e < 4; ++e) sum[e] = fma_rn(factor, value[e], sum[e]);
+  for (int e = 0; e < 4; ++e) sum[e] = pair(weight, below[e], above[e], sum[e]);
+}
+
+// sum += weight (high - low)
+__device__ __forceinline__ void gain_slope(float (&sum)[4], float weight, const float4& low,
+                                           const float4& high) {
+  float below[4], above[4];
+  split(below, low);
+  split(above, high);
+#pragma unroll
+  for (int e = 0; e < 4; ++e) sum[e] = fma_rn(weight, sub(above[e], below[e]), sum[e]);
 }
 
 // Twelve nodes in a row from three groups.

@@ -85,7 +85,7 @@ __device__ __forceinline__ void march_minimod(const TemblorStep& s, const Temblo
       const int i = tile.i0 + n;
       const float eta_m = m.eta[MARCH][i];
       const float slope_m = mul(m.quarter[MARCH], sub(m.eta[MARCH][i + 1], m.eta[MARCH][i - 1]));
-      float c[4], sum[4], along_row[4], along_march[4], fall[4], across[4], line[12];
+      float c[4], sum[4], along_row[4], along_march[4], fall[4], line[12];
       split(c, queue[R]);
       line_of(line, tile.before(plane, beside), queue[R], tile.after(plane, beside));
 #pragma unroll
@@ -101,33 +101,18 @@ __device__ __forceinline__ void march_minimod(const TemblorStep& s, const Temblo
       float(&row)[4] = APART ? along_row : sum;
       float(&march)[4] = APART ? along_march : sum;
 #pragma unroll
-      for (int r = 1; r <= R; ++r) {
-        float low[4], high[4];
-        split(low, plane[-r * lanes]);
-        split(high, plane[r * lanes]);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          row[e] = pair(s.second[ROW][r], low[e], high[e], row[e]);
-          if (r == 1) across[e] = sub(high[e], low[e]);
-        }
-      }
+      for (int r = 1; r <= R; ++r)
+        gain_pair(row, s.second[ROW][r], plane[-r * lanes], plane[r * lanes]);
       // Where axes are apart, x is the last one.
-      if (!APART || ROW == 1) gain_by(fall, slope_r, across);
+      if (!APART || ROW == 1) gain_slope(fall, slope_r, plane[-lanes], plane[lanes]);
       if (APART && ROW == 1) gain(sum, row);
 #pragma unroll
-      for (int r = 1; r <= R; ++r) {
-        float low[4], high[4];
-        split(low, queue[R - r]);
-        split(high, queue[R + r]);
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          march[e] = pair(s.second[MARCH][r], low[e], high[e], march[e]);
-          if (r == 1) fall[e] = fma_rn(slope_m, sub(high[e], low[e]), fall[e]);
-        }
-      }
+      for (int r = 1; r <= R; ++r)
+        gain_pair(march, s.second[MARCH][r], queue[R - r], queue[R + r]);
+      gain_slope(fall, slope_m, queue[R - 1], queue[R + 1]);
       if (APART) gain(sum, march);
       if (APART && ROW == 0) {
-        gain_by(fall, slope_r, across);
+        gain_slope(fall, slope_r, plane[-lanes], plane[lanes]);
         gain(sum, row);
       }
       float old_phi[4], eta[4], new_phi[4];
