@@ -8,8 +8,8 @@ use crate::layers::{GROUP, Kind};
 use crate::layout::{Layout, NodeBox};
 use crate::module::{int, long};
 
-/// Neighbours on either side: these kernels are for order 8.
-const RADIUS: usize = 4;
+/// Neighbours on either side that the tuned kernels of the layers are written for.
+pub(crate) const RADIUS: usize = 4;
 
 /// Threads fetch one group each of the eight rows beside a tile.
 const MOST_LANES: usize = 24;

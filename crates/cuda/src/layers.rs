@@ -5,7 +5,7 @@ use temblor_backend::Result;
 use temblor_physics::{Axis, BoundaryKind, Grid, WaveProblem, cpml, minimod};
 
 use crate::arguments::{TemblorBoxes, TemblorCpml, TemblorMinimod, TemblorStep};
-use crate::layer_tiles::{LayerTiles, padded_points};
+use crate::layer_tiles::{LayerTiles, RADIUS, padded_points};
 use crate::layout::{Layout, NodeBox};
 use crate::memory::Buffer;
 use crate::module::{Kernels, StepFields, int, long};
@@ -86,9 +86,6 @@ pub(crate) fn suits_tiles(problem: &WaveProblem, layout: &Layout) -> bool {
         && layout.stride_x() < most / 64
         && memory_elements(problem, layout).iter().all(|(_, elements)| *elements < most)
 }
-
-/// Radius that the tuned kernels of the layers are written for.
-pub(crate) const RADIUS: usize = 4;
 
 /// Nodes that a plan keeps beyond the grid's faces and counts as reached from a layer. Where there is a layer
 /// a narrower operator is one of [`RADIUS`] whose outer weights are zero: the tuned kernels take it too.

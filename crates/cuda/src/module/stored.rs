@@ -25,6 +25,26 @@ pub(crate) enum Layer<'a> {
     Minimod(&'a TemblorMinimod),
 }
 
+impl<'a> Layer<'a> {
+    /// What names of kernels call it.
+    const fn name(self) -> &'static str {
+        match self {
+            Layer::Plain => "plain",
+            Layer::Cpml(_) => "cpml",
+            Layer::Minimod(_) => "minimod",
+        }
+    }
+
+    /// What its kernels take between the boxes and the storage.
+    fn argument(self) -> Option<&'a dyn Argument> {
+        match self {
+            Layer::Plain => None,
+            Layer::Cpml(layer) => Some(layer),
+            Layer::Minimod(layer) => Some(layer),
+        }
+    }
+}
+
 impl Kernels {
     /// One step in boxes of whole storage tiles; `storage` is what names of kernels end in.
     pub(crate) fn stored_boxes(
@@ -37,19 +57,9 @@ impl Kernels {
         stored: &TemblorStored,
     ) -> Result<()> {
         let mut arguments: Vec<&dyn Argument> = vec![step, boxes];
-        let kind = match layer {
-            Layer::Plain => "plain",
-            Layer::Cpml(layer) => {
-                arguments.push(layer);
-                "cpml"
-            }
-            Layer::Minimod(layer) => {
-                arguments.push(layer);
-                "minimod"
-            }
-        };
+        arguments.extend(layer.argument());
         arguments.push(stored);
-        let name = format!("acoustic_iso_stored_{kind}_{storage}");
+        let name = format!("acoustic_iso_stored_{}_{storage}", layer.name());
         // SAFETY: signatures of `acoustic_iso_stored_plain_*`, `_cpml_*` and `_minimod_*`; the plan
         // owns fields and memory variables.
         unsafe { self.launch(stream, &name, blocks_of(boxes), [THREADS, 1, 1], 0, &arguments) }
@@ -66,11 +76,7 @@ impl Kernels {
     ) -> Result<()> {
         let (table, shape) = (&tiles.table, &tiles.shape);
         let mut arguments: Vec<&dyn Argument> = vec![step, table];
-        match layer {
-            Layer::Plain => {}
-            Layer::Cpml(layer) => arguments.push(layer),
-            Layer::Minimod(layer) => arguments.push(layer),
-        }
+        arguments.extend(layer.argument());
         arguments.push(stored);
         let (grid, block) = ([tiles.blocks(), 1, 1], [shape.threads, 1, 1]);
         // SAFETY: signature of `acoustic_iso_int16_*_cpml` and `_minimod`, whose tiles are made for the

@@ -4,8 +4,8 @@ use temblor_physics::{Axis, Boundary, SpeedStorage, Storage, WaveProblem};
 
 use super::{elements, is_increment};
 use crate::arguments::TemblorBoxes;
-use crate::layer_tiles::{LayerTiles, TileShape};
-use crate::layers::{Kind, RADIUS, suits_tiles};
+use crate::layer_tiles::{LayerTiles, RADIUS, TileShape};
+use crate::layers::{Kind, suits_tiles};
 use crate::layout::{LINE, Layout, NodeBox};
 use crate::module::int;
 

@@ -268,7 +268,7 @@ fn nothing_but_layers() -> Vec<(&'static str, Boundaries, [usize; 3])> {
     all
 }
 
-/// Seven steps of layers by the kernels that are tuned for them and by the general ones, bit for bit.
+/// Five steps of layers by the kernels that are tuned for them and by the general ones, bit for bit.
 pub(crate) fn layers_are_the_same_bits_by_either_kernel(backend: &CudaBackend, names: &[&str]) {
     let steps = 5;
     for &name in names {
