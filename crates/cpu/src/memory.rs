@@ -132,7 +132,7 @@ impl AlignedVec {
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         let mut array = Self::untouched(len);
-        array.touch();
+        touch(&mut array);
         array
     }
 
@@ -166,20 +166,21 @@ impl AlignedVec {
     pub const fn pointer(&mut self) -> *mut f32 {
         self.data
     }
+}
 
-    /// Touches every page, in parallel.
-    fn touch(&mut self) {
-        const STEP: usize = PAGE / size_of::<f32>();
-        if self.len < 64 * STEP {
-            return;
-        }
-        self.par_chunks_mut(256 * STEP).for_each(|chunk| {
-            for page in chunk.chunks_mut(STEP) {
-                // A plain store of zero to zeroed memory may be dropped by the compiler.
-                std::hint::black_box(page)[0] = 0.0;
-            }
-        });
+/// Touches every page of zeroed memory, in parallel: zeroed pages come from the system when they are first
+/// touched, one by one.
+pub(crate) fn touch<T: Default + Send>(zeros: &mut [T]) {
+    let step = PAGE / size_of::<T>();
+    if zeros.len() < 64 * step {
+        return;
     }
+    zeros.par_chunks_mut(256 * step).for_each(|chunk| {
+        for page in chunk.chunks_mut(step) {
+            // A plain store of zero to zeroed memory may be dropped by the compiler.
+            std::hint::black_box(page)[0] = T::default();
+        }
+    });
 }
 
 /// Asks the system to back an array with large pages, before its pages are touched.

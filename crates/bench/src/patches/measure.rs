@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use rayon::prelude::*;
 use temblor_backend::{Backend, Error, PatchKernel, PatchOptions, PatchReport};
 use temblor_cpu::ReferenceBackend;
 use temblor_patch::Output;
@@ -17,6 +18,9 @@ const BOUNDS: [f64; 2] = [1e-13, 1e-12];
 
 /// Patches that are compared with the interpreter.
 const COMPARED: usize = 2;
+
+/// Part of free memory that a row may take.
+const FULL: f64 = 0.8;
 
 /// Fewest samples of a row that is stopped early by its time.
 const FEWEST: u32 = 3;
@@ -174,8 +178,9 @@ fn once(
     Ok(results)
 }
 
-/// Whether a row's patches fit, with the bytes where they do not.
-fn fits(row: &PatchRow, made: &Made, subject: &Subject) -> Result<(), String> {
+/// Whether a row's patches fit, with the bytes where they do not; chunks of earlier rows are given up where
+/// the patches need their room.
+fn fits(row: &PatchRow, made: &mut Made, subject: &Subject) -> Result<(), String> {
     let (states, rates) = row.arrays();
     let patches = row.patches as usize;
     let set = made.kernel.set_bytes(patches, states, rates);
@@ -183,14 +188,22 @@ fn fits(row: &PatchRow, made: &Made, subject: &Subject) -> Result<(), String> {
     let each = 8 * (shape.input_len() + shape.output_len()) as u64;
     let host = patches as u64 * each;
     let held = made.inputs.len() as u64 * each;
-    let free = subject.memory() + if subject.on_host { held } else { 0 };
-    let on_device = if subject.on_host { set.max(host) } else { set };
-    if on_device as f64 > 0.8 * free as f64 {
-        return Err(format!("{patches} patches need {on_device} bytes and {free} are free"));
+    let free = subject.memory();
+    let temporaries = set.saturating_sub(row.bytes());
+    let (needed, all) = if subject.on_host {
+        (set.max(host + temporaries), free + held)
+    } else {
+        (set, free)
+    };
+    if needed as f64 > FULL * all as f64 {
+        return Err(format!("{patches} patches need {needed} bytes and {all} are free"));
     }
     let host_free = temblor_cpu::memory::available_memory() + held;
-    if host as f64 > 0.8 * host_free as f64 {
+    if host as f64 > FULL * host_free as f64 {
         return Err(format!("chunks on the host need {host} bytes and {host_free} are free"));
+    }
+    if subject.on_host && set as f64 > FULL * free as f64 {
+        (made.inputs, made.outputs) = Held::default();
     }
     Ok(())
 }
@@ -224,7 +237,10 @@ fn total(
     let patches = row.patches as usize;
     let cells = made.chunks.cells(patches);
     let Made { kernel, chunks, inputs, outputs, .. } = made;
-    inputs.extend((inputs.len()..patches).map(|patch| chunks.of(patch).to_vec()));
+    // By all threads: one alone takes minutes for what memory holds. Pages of results come with the first
+    // call, which is not counted.
+    let more = (inputs.len()..patches).into_par_iter();
+    inputs.par_extend(more.map(|patch| chunks.of(patch).to_vec()));
     outputs.resize_with(outputs.len().max(patches), || vec![0.0; row.kernel.shape.output_len()]);
     let inputs: Vec<&[f64]> = inputs[..patches].iter().map(Vec::as_slice).collect();
     let mut call = || {

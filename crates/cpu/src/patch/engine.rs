@@ -55,6 +55,14 @@ impl Engine {
         matches!(self.way, Way::Compiled { whole: true, .. })
     }
 
+    /// Values of temporaries, of all patches of a call where the schedule means loops over them.
+    pub(crate) fn scratch_len(&self, patches: usize) -> usize {
+        match &self.way {
+            Way::Compiled { code, whole: true, .. } => code.scratch_len(patches),
+            _ => 0,
+        }
+    }
+
     /// Whether so many patches are cut into slabs by [`Engine::run`].
     pub(crate) fn cuts(&self, patches: usize) -> bool {
         self.slabs.as_ref().is_some_and(|slabs| slabs.suited(patches).is_some())

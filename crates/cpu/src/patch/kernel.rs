@@ -115,7 +115,8 @@ impl PatchKernel for CpuKernel {
         let shape = &self.engine.kernel.shape;
         let rate = shape.voxels() * usize::from(shape.unknowns);
         let values = patches.saturating_mul(states * shape.input_len() + rates * rate);
-        8 * u64::try_from(values).unwrap_or(u64::MAX / 8)
+        let values = values.saturating_add(self.engine.scratch_len(patches));
+        u64::try_from(values).unwrap_or(u64::MAX).saturating_mul(8)
     }
 
     fn patches(&self, cells: &[Cell], states: usize, rates: usize) -> Result<Box<dyn PatchSet>> {

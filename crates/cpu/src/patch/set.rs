@@ -13,7 +13,7 @@ use super::kernel::invalid;
 use super::memory;
 use super::room::{Room, Rooms};
 use super::tasks;
-use crate::memory::available_memory;
+use crate::memory::{available_memory, touch};
 
 /// Kernels that a set runs.
 #[derive(Clone)]
@@ -63,8 +63,8 @@ impl CpuSet {
             cells: Cells::new(cells),
             shape,
             geometry: Geometry::new(&shape),
-            states: vec![vec![0.0; cells.len() * shape.input_len()]; states],
-            rates: vec![vec![0.0; cells.len() * rate]; rates],
+            states: zeros(states, cells.len() * shape.input_len()),
+            rates: zeros(rates, cells.len() * rate),
             neighbours: vec![[[Beyond::Fixed; 2]; 3]; cells.len()],
             speeds: vec![None; states],
             rooms: Rooms::default(),
@@ -127,6 +127,16 @@ impl CpuSet {
         let all = to.chunks_mut(task * length).enumerate();
         tasks::each(all, |(number, to)| step(number * task, to)).map(largest)
     }
+}
+
+/// So many arrays of zeros, with pages that all threads have touched.
+fn zeros(arrays: usize, len: usize) -> Vec<Vec<f64>> {
+    let array = |_| {
+        let mut array = vec![0.0; len];
+        touch(&mut array);
+        array
+    };
+    (0..arrays).map(array).collect()
 }
 
 /// The largest of some eigenvalues.
