@@ -190,11 +190,8 @@ fn fits(row: &PatchRow, made: &mut Made, subject: &Subject) -> Result<(), String
     let held = made.inputs.len() as u64 * each;
     let free = subject.memory();
     let temporaries = set.saturating_sub(row.bytes());
-    let (needed, all) = if subject.on_host {
-        (set.max(host + temporaries), free + held)
-    } else {
-        (set, free)
-    };
+    let (needed, all) =
+        if subject.on_host { (set.max(host + temporaries), free + held) } else { (set, free) };
     if needed as f64 > FULL * all as f64 {
         return Err(format!("{patches} patches need {needed} bytes and {all} are free"));
     }

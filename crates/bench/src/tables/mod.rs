@@ -7,6 +7,7 @@ mod cases;
 mod deck;
 mod dslhype;
 mod found;
+mod gain;
 pub(crate) mod html;
 mod markdown;
 mod paper;
@@ -19,6 +20,7 @@ use crate::results::Results;
 
 pub use accuracy::accuracy;
 pub use dslhype::{crossover, dslhype};
+pub use gain::gain;
 pub use peers::peers;
 pub use rates::rates;
 pub use roofs::roofs;
@@ -132,9 +134,7 @@ pub fn seeds(results: &Results) -> Vec<Table> {
     tables.push(profile::counters(results));
     tables.push(paper::hardware(results));
     tables.push(dslhype(results));
-    let crossover = crossover(results);
-    if !crossover.rows.is_empty() {
-        tables.push(crossover);
-    }
+    let patches = [gain(results), crossover(results)];
+    tables.extend(patches.into_iter().filter(|table| !table.rows.is_empty()));
     tables
 }
