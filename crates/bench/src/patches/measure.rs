@@ -22,6 +22,13 @@ const COMPARED: usize = 2;
 /// Part of free memory that a row may take.
 const FULL: f64 = 0.8;
 
+/// Least time of a sample by the host's clock, s: shorter calls are repeated, as a march or an engine would,
+/// and a sample is their mean. Alone they are measured from a machine half asleep.
+const LEAST: f64 = 2e-3;
+
+/// Most calls of a sample.
+const CALLS: u32 = 1000;
+
 /// Fewest samples of a row that is stopped early by its time.
 const FEWEST: u32 = 3;
 
@@ -92,7 +99,7 @@ impl Maker {
         }
         let timeout = settings.timeout.unwrap_or(f64::INFINITY).min(20.0 * settings.seconds);
         let pace = Pace { repeats: settings.repeats.max(1), timeout, stop };
-        let times = compute(row, made, &pace).and_then(|compute| match compute {
+        let times = compute(row, made, subject.on_host, &pace).and_then(|compute| match compute {
             Some(compute) => Ok(total(row, made, &pace)?.map(|total| (compute, total))),
             None => Ok(None),
         });
@@ -209,6 +216,7 @@ fn fits(row: &PatchRow, made: &mut Made, subject: &Subject) -> Result<(), String
 fn compute(
     row: &PatchRow,
     made: &Made,
+    on_host: bool,
     pace: &Pace<'_>,
 ) -> temblor_backend::Result<Option<Vec<f64>>> {
     let patches = row.patches as usize;
@@ -220,9 +228,8 @@ fn compute(
     }
     set.set_time(0.0, cells[0].time_step)?;
     let into = usize::from(row.kernel.shape.output == Output::Step);
-    // The first evaluation is that of a cold machine.
-    let first = set.time(0, into, 1)?;
-    sampled(first[0], pace, || Ok(set.time(0, into, 1)?[0]))
+    let one = || Ok(set.time(0, into, 1)?[0]);
+    if on_host { sampled(pace, in_quick_succession(one)) } else { sampled(pace, one) }
 }
 
 /// Times of a call from scattered chunks of the host, s.
@@ -240,25 +247,40 @@ fn total(
     inputs.par_extend(more.map(|patch| chunks.of(patch).to_vec()));
     outputs.resize_with(outputs.len().max(patches), || vec![0.0; row.kernel.shape.output_len()]);
     let inputs: Vec<&[f64]> = inputs[..patches].iter().map(Vec::as_slice).collect();
-    let mut call = || {
+    let call = || {
         let outputs = outputs[..patches].iter_mut();
         let mut outputs: Vec<&mut [f64]> = outputs.map(Vec::as_mut_slice).collect();
         let start = Instant::now();
         kernel.apply(&cells, &inputs, &mut outputs, &mut [])?;
         Ok(start.elapsed().as_secs_f64())
     };
-    let first = call()?;
-    sampled(first, pace, call)
+    sampled(pace, in_quick_succession(call))
 }
 
-/// Samples, fewer where they take long; nothing if the user wants to stop.
+/// Mean times of as many calls as make a sample of [`LEAST`] seconds.
+fn in_quick_succession(
+    mut one: impl FnMut() -> temblor_backend::Result<f64>,
+) -> impl FnMut() -> temblor_backend::Result<f64> {
+    let mut last = f64::INFINITY;
+    move || {
+        let calls = (1..CALLS).find(|&calls| f64::from(calls) * last >= LEAST).unwrap_or(CALLS);
+        let mut spent = 0.0;
+        for _ in 0..calls {
+            spent += one()?;
+        }
+        last = spent / f64::from(calls);
+        Ok(last)
+    }
+}
+
+/// Samples after one that is that of a cold machine, fewer where they take long; nothing if the user wants
+/// to stop.
 fn sampled(
-    first: f64,
     pace: &Pace<'_>,
     mut one: impl FnMut() -> temblor_backend::Result<f64>,
 ) -> temblor_backend::Result<Option<Vec<f64>>> {
     let mut samples = Vec::new();
-    let mut spent = first;
+    let mut spent = one()?;
     for number in 0..pace.repeats {
         if (pace.stop)() {
             return Ok(None);

@@ -7,15 +7,13 @@ use super::{Column, Table};
 use crate::machines::{Machine, machines};
 use crate::results::{Results, median};
 
-/// Schedules that run statement by statement, and what they are compared with.
-const PAIRS: [(&str, fn(&str) -> bool); 3] = [
-    ("plain-openmp", |schedule| schedule == "openmp"),
-    ("plain", |schedule| !is_plain(schedule) && !schedule.contains("openmp")),
-    ("unfused", |schedule| !is_plain(schedule)),
-];
+/// Schedules that run statement by statement, by their names.
+const PLAIN: [&str; 3] = ["plain-openmp", "plain", "unfused"];
 
-fn is_plain(schedule: &str) -> bool {
-    schedule.starts_with("plain") || schedule.starts_with("unfused")
+/// Whether a schedule is to be compared with a plain one: handed out in the same way.
+fn suits(plain: &str, schedule: &str) -> bool {
+    let is_plain = schedule.starts_with("plain") || schedule.starts_with("unfused");
+    !is_plain && plain.ends_with("openmp") == schedule.contains("openmp")
 }
 
 /// Compute times of a case by K, s.
@@ -29,12 +27,10 @@ pub fn gain(results: &Results) -> Table {
     for machine in &machines {
         let cases = cases(machine);
         for ((path, size, schedule), times) in &cases {
-            let Some((plain, before)) = PAIRS.iter().find_map(|&(plain, suits)| {
-                let before = cases.get(&(path.clone(), *size, plain.to_owned()))?;
-                suits(schedule).then_some((plain, before))
-            }) else {
-                continue;
-            };
+            let beside = PLAIN.iter().filter(|plain| suits(plain, schedule)).find_map(|&plain| {
+                Some((plain, cases.get(&(path.clone(), *size, plain.to_owned()))?))
+            });
+            let Some((plain, before)) = beside else { continue };
             let ratio = |(&k, &time): (&u32, &f64)| before.get(&k).map(|before| (k, before / time));
             let ratios: Times = times.iter().filter_map(ratio).collect();
             let pair = format!("{plain} / {schedule}");
