@@ -1,6 +1,6 @@
 //! A CUDA device as a backend.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaContext;
 use temblor_backend::tuning::{Choice, TuningTable};
@@ -19,7 +19,7 @@ use crate::memory::free_bytes;
 use crate::modules::Modules;
 use crate::ozaki;
 use crate::parameters::{Choices, Setting};
-use crate::patch::Ranges;
+use crate::patch::{Crossings, Ranges};
 use crate::plan::CudaPlan;
 use crate::variants::{self, Limits};
 use crate::{ID, TUNING, layers, limbs, parameters, patch, roofs, stored, sys, transfer};
@@ -33,6 +33,8 @@ pub(crate) struct Device {
     pub(crate) lost: Lost,
     /// Page-locked memory that was given out.
     pub(crate) host: Ranges,
+    /// What is chosen for chunks in it.
+    pub(crate) crossings: Arc<Mutex<Crossings>>,
 }
 
 /// One NVIDIA device.
@@ -77,6 +79,7 @@ impl CudaBackend {
             modules: Modules::new(&context),
             queueing: Queueing::default(),
             host: Ranges::default(),
+            crossings: Arc::default(),
             lost: Lost::default(),
             context,
         };
@@ -96,6 +99,12 @@ impl CudaBackend {
     /// [`temblor_backend::Error::Driver`].
     pub fn free_memory(&self) -> Result<u64> {
         free_bytes(&self.shared.context)
+    }
+
+    /// Chooses how chunks in page-locked memory cross, from now on, also for kernels that were made before.
+    #[doc(hidden)]
+    pub fn set_crossings(&self, crossings: Crossings) {
+        *self.shared.crossings.lock().unwrap_or_else(PoisonError::into_inner) = crossings;
     }
 
     /// What a plan's options choose.

@@ -428,6 +428,39 @@ pub(crate) unsafe fn copy_each(
     .map_err(failed("cuMemcpyBatchAsync"))
 }
 
+/// Copies values by stores that leave the caches alone where whole lines of memory are written, if the
+/// processor has such; [`fence_past`] before others are told of them.
+pub(crate) fn store_past(to: &mut [f64], from: &[f64]) {
+    assert_eq!(to.len(), from.len(), "a copy has two ends");
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_loadu_pd, _mm_stream_pd};
+        // A line is 64 bytes.
+        let head = ((8 - to.as_ptr() as usize / 8 % 8) % 8).min(to.len());
+        let lines = (to.len() - head) / 8 * 8;
+        to[..head].copy_from_slice(&from[..head]);
+        let whole = to[head..head + lines].chunks_exact_mut(2);
+        for (to, from) in whole.zip(from[head..].chunks_exact(2)) {
+            // SAFETY: two values, anywhere.
+            let pair = unsafe { _mm_loadu_pd(from.as_ptr()) };
+            // SAFETY: two values from an even number of values after a boundary of 64 bytes on.
+            unsafe { _mm_stream_pd(to.as_mut_ptr(), pair) };
+        }
+        to[head + lines..].copy_from_slice(&from[head + lines..]);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    to.copy_from_slice(from);
+}
+
+/// Other threads see the stores of [`store_past`] before what follows.
+pub(crate) fn fence_past() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: all of these processors have it.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
 /// Bytes free on the device.
 pub(crate) fn free_bytes(context: &CudaContext) -> Result<u64> {
     context.bind_to_thread().map_err(failed("cuCtxSetCurrent"))?;

@@ -9,7 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use temblor_backend::{Backend, Cell, PatchOptions};
 use temblor_cuda::CudaBackend;
-use temblor_patch::Plan;
+use temblor_cuda::patch::Crossings;
+use temblor_patch::{Plan, interpret};
 
 #[test]
 #[ignore = "needs an NVIDIA device"]
@@ -95,6 +96,55 @@ fn split<'a>(mut memory: &'a mut [f64], places: &[usize], len: usize) -> Vec<&'a
     chunks.into_iter().map(|(_, chunk)| chunk).collect()
 }
 
+/// Results of chunks anywhere stored by a kernel, and handed out by the host: by one thread of the pool and
+/// by two, from as few pieces as there may be.
+fn ways() -> [Crossings; 3] {
+    let kernel = Crossings { handed: usize::MAX, ..Crossings::default() };
+    let host = Crossings { handed: 0, threads: 1, staging: 0, past: true, gaps: 8 };
+    [kernel, host, Crossings { threads: 2, past: false, gaps: 32, ..host }]
+}
+
+#[test]
+#[ignore = "needs an NVIDIA device"]
+fn small_chunks_anywhere_equal_the_interpreter_by_a_kernel_and_by_the_host() {
+    let backend = CudaBackend::new(0).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(12);
+    // Twelve pieces, twice what waits to be handed out.
+    for (p, count) in [(3, 2000), (6, 310)] {
+        let unfused = kernel("euler", "rusanov", 3, p, Plan::Unfused).unwrap();
+        let kernel = kernel("euler", "rusanov", 3, p, Plan::Fused).unwrap();
+        let [input, output] = [kernel.shape.input_len(), kernel.shape.output_len()];
+        let cells = cells(count);
+        let mut made = backend.patch_kernel(&kernel, &PatchOptions::new(false)).unwrap();
+        let (places, end) = strewn(count, input, Lie::Apart, &mut rng);
+        let mut from = made.host_memory(end).unwrap();
+        for to in split(from.values_mut(), &places, input) {
+            to.copy_from_slice(&chunk(&kernel, &mut rng, 0.0));
+        }
+        let inputs: Vec<&[f64]> =
+            places.iter().map(|&place| &from.values()[place..place + input]).collect();
+        let mut want = vec![0.0; count * output];
+        let mut into: Vec<&mut [f64]> = want.chunks_mut(output).collect();
+        let parameters: Vec<f64> = kernel.parameters.iter().map(|p| p.default).collect();
+        let mut speeds = vec![0.0; count];
+        interpret(&unfused, &parameters, &cells, &inputs, &mut into, &mut speeds).unwrap();
+        let (places, end) = strewn(count, output, Lie::Apart, &mut rng);
+        let mut to = made.host_memory(end).unwrap();
+        for way in ways() {
+            backend.set_crossings(way);
+            to.values_mut().fill(f64::NAN);
+            let mut outputs = split(to.values_mut(), &places, output);
+            made.apply(&cells, &inputs, &mut outputs, &mut []).unwrap();
+            for (k, (got, want)) in outputs.iter().zip(want.chunks(output)).enumerate() {
+                // Bits but for the signs of zeros.
+                let same =
+                    got.iter().zip(want).all(|(a, b)| (a + 0.0).to_bits() == (b + 0.0).to_bits());
+                assert!(same, "{}, chunk {k}, {way:?}", kernel.name);
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs an NVIDIA device"]
 fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
@@ -110,6 +160,7 @@ fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
         // So large that chunks anywhere have copies of their own.
         ("euler", "rusanov", 3, 16, 120),
     ];
+    let ways = ways();
     let mut odd = false;
     for (physics, scheme, d, p, count) in list {
         let kernel = kernel(physics, scheme, d, p, Plan::Fused).unwrap();
@@ -152,8 +203,9 @@ fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
             } else {
                 made.host_memory(end).unwrap()
             };
-            // Twice: the second call finds buffers in use before, and other results to overwrite.
-            for _ in 0..2 {
+            // Twice each way: the second call finds buffers in use before, and other results to overwrite.
+            for (way, turn) in ways.iter().flat_map(|way| [(way, 1), (way, 2)]) {
+                backend.set_crossings(*way);
                 to.values_mut().fill(-7.0);
                 let mut outputs = split(to.values_mut(), &places, output);
                 let mut speeds = vec![f64::NAN; want_speeds.len()];
@@ -162,7 +214,10 @@ fn chunks_in_the_hosts_memory_give_the_bits_of_packed_ones() {
                 assert!(speeds.iter().zip(&want_speeds).all(|(a, b)| a.to_bits() == b.to_bits()));
                 for (k, (got, want)) in outputs.iter().zip(&want).enumerate() {
                     let equal = got.iter().zip(want).all(|(a, b)| a.to_bits() == b.to_bits());
-                    assert!(equal, "{name}, chunk {k}, {lie:?} there, {lie_out:?} back");
+                    assert!(
+                        equal,
+                        "{name}, chunk {k}, {lie:?} there, {lie_out:?} back, {way:?}, {turn}"
+                    );
                 }
                 // Between the chunks nothing is touched: they never come out as -7.
                 let kept = to.values().iter().filter(|v| v.to_bits() == (-7.0f64).to_bits());

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use temblor_backend::{Backend, Beyond, Cell, PatchKernel, PatchOptions};
 use temblor_cuda::CudaBackend;
+use temblor_cuda::patch::Crossings;
 use temblor_patch::{Physics, Request, Scheme, lower};
 
 const DRIVER: &str = include_str!("standin/driver.c");
@@ -22,6 +23,15 @@ fn probe() {
     let cells = std::env::var("PROBE_CELLS").map_or(6, |p| p.parse().expect("a number"));
     let kernel = lower(&scheme, &physics, &Request::new(2, cells)).expect("a kernel");
     let backend = CudaBackend::new(0).expect("the stand-in");
+    if std::env::var_os("PROBE_HANDED").is_some() {
+        // Without other threads results are handed out as late as may be.
+        backend.set_crossings(Crossings {
+            handed: 0,
+            threads: 0,
+            staging: 0,
+            ..Crossings::default()
+        });
+    }
     let options = PatchOptions::new(false)
         .with_schedule(std::env::var("PROBE_SCHEDULE").unwrap_or_else(|_| "flat-t64".into()));
     let mut made = match backend.patch_kernel(&kernel, &options) {
@@ -59,6 +69,7 @@ fn probe() {
     println!("chunks in the host's memory");
     host_memory(made.as_mut(), &cells, [len, output.len()]);
     own_memory(made.as_mut(), &cells, [len, output.len()]);
+    many_pieces(made.as_mut(), cell, [len, output.len()]);
     let short = made.apply(&cells[..1], &[&chunk[1..]], &mut [&mut output], &mut []);
     println!("refused: {}", short.expect_err("a short chunk"));
     let parameters = made.set_parameters(&[1.4]);
@@ -106,6 +117,33 @@ fn host_memory(made: &mut dyn PatchKernel, cells: &[Cell], [input, output]: [usi
     made.apply(cells, &inputs, &mut outputs, &mut []).expect("chunks");
     drop((from, to));
     println!("end of mixed");
+}
+
+/// So many chunks anywhere that they come in more pieces than may wait to be handed out.
+fn many_pieces(made: &mut dyn PatchKernel, cell: Cell, [input, output]: [usize; 2]) {
+    let count = 15 * (512 << 10) / (8 * input);
+    let mut from = made.host_memory(2 * count * input).expect("memory");
+    let mut to = made.host_memory(2 * count * output).expect("memory");
+    for (chunk, n) in from.values_mut().chunks_exact_mut(2 * input).zip(0u32..) {
+        chunk.fill(f64::from(n));
+    }
+    // Gaps of all sizes.
+    let lies = |k: usize, len: usize| k * 31 % len..k * 31 % len + len;
+    let pairs = from.values().chunks_exact(2 * input).enumerate();
+    let inputs: Vec<&[f64]> = pairs.map(|(k, pair)| &pair[lies(k, input)]).collect();
+    to.values_mut().fill(f64::NAN);
+    let pairs = to.values_mut().chunks_exact_mut(2 * output).enumerate();
+    let mut outputs: Vec<&mut [f64]> = pairs.map(|(k, pair)| &mut pair[lies(k, output)]).collect();
+    println!("many:");
+    made.apply(&vec![cell; count], &inputs, &mut outputs, &mut []).expect("chunks");
+    let right = outputs
+        .iter()
+        .zip(0u32..)
+        .filter(|(chunk, n)| chunk[0].to_bits() == f64::from(*n).to_bits())
+        .count();
+    let written = to.values().iter().filter(|v| !v.is_nan()).count();
+    println!("many: {} right, {} written too much", right == count, written - count * output);
+    println!("end of many");
 }
 
 /// Chunks in memory of the caller's that is locked, and is so no more.
@@ -160,10 +198,14 @@ int nvrtcDestroyProgram(void** p) {{ return 0; }}
 }
 
 fn answer(folder: &Path, schedule: &str) -> String {
+    answer_with(folder, schedule, &[])
+}
+
+fn answer_with(folder: &Path, schedule: &str, settings: &[(&str, &str)]) -> String {
     let cache = folder.join("cache");
     let cache = cache.to_str().expect("a plain path");
-    let settings = [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", schedule)];
-    standin::run(folder, DRIVER, "probe", &settings)
+    let first = [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", schedule)];
+    standin::run(folder, DRIVER, "probe", &[&first[..], settings].concat())
 }
 
 #[test]
@@ -244,21 +286,38 @@ fn chunks_in_the_hosts_memory_cross_by_copies_where_they_lie_regularly() {
 }
 
 #[test]
+fn the_host_hands_out_results_that_lie_anywhere_where_that_is_chosen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    compiler(folder.path(), 0);
+    let answer = answer_with(folder.path(), "flat-t64", &[("PROBE_HANDED", "1")]);
+    let scattered = between(&answer, "scattered:", "rows:");
+    for line in [
+        "gather_chunks: 3 of ",
+        "copy of 1 rows back",
+        "scattered wrote 540 of 540, first values [1.0, 2.0, 3.0]",
+    ] {
+        assert!(scattered.contains(line), "{line} is missing:\n{answer}");
+    }
+    assert!(!answer.contains("scatter_chunks: "), "{answer}");
+    let many = between(&answer, "many:", "end of many");
+    assert!(many.matches("copy of 1 rows back").count() > 6, "{answer}");
+    assert!(many.contains("many: true right, 0 written too much"), "{answer}");
+    // What lies regularly goes to its places by itself.
+    assert!(between(&answer, "rows:", "near:").contains("copy of 3 rows back"), "{answer}");
+}
+
+#[test]
 fn large_chunks_anywhere_have_copies_of_their_own_by_one_call() {
     let folder = tempfile::tempdir().expect("a folder");
     compiler(folder.path(), 0);
-    let cache = folder.path().join("cache");
-    let cache = cache.to_str().expect("a plain path");
-    let settings =
-        [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", "flat-t64"), ("PROBE_CELLS", "60")];
     let wrote = "wrote 54000 of 54000, first values [1.0, 2.0, 3.0]";
-    let answer = standin::run(folder.path(), DRIVER, "probe", &settings);
+    let answer = answer_with(folder.path(), "flat-t64", &[("PROBE_CELLS", "60")]);
     let scattered = between(&answer, "scattered:", "rows:");
     assert!(scattered.contains(wrote) && !scattered.contains("_chunks"), "{answer}");
     assert_eq!(scattered.matches("3 copies by one call").count(), 2, "{answer}");
     // A driver that lacks the call: the kernels of the service.
-    let older = [&settings[..], &[("STANDIN_FEW_CALLS", "1")]].concat();
-    let answer = standin::run(folder.path(), DRIVER, "probe", &older);
+    let older = [("PROBE_CELLS", "60"), ("STANDIN_FEW_CALLS", "1")];
+    let answer = answer_with(folder.path(), "flat-t64", &older);
     let scattered = between(&answer, "scattered:", "rows:");
     assert!(scattered.contains(wrote), "{answer}");
     assert!(
@@ -285,11 +344,7 @@ fn memory_of_the_callers_is_reached_for_as_long_as_it_is_locked() {
 fn memory_that_the_device_sees_elsewhere_is_packed() {
     let folder = tempfile::tempdir().expect("a folder");
     compiler(folder.path(), 0);
-    let cache = folder.path().join("cache");
-    let cache = cache.to_str().expect("a plain path");
-    let settings =
-        [("XDG_CACHE_HOME", cache), ("PROBE_SCHEDULE", "flat-t64"), ("STANDIN_FAR", "1")];
-    let answer = standin::run(folder.path(), DRIVER, "probe", &settings);
+    let answer = answer_with(folder.path(), "flat-t64", &[("STANDIN_FAR", "1")]);
     assert!(answer.contains("scattered wrote 540 of 540"), "{answer}");
     assert!(!answer.contains("_chunks:") && !answer.contains("copy of"), "{answer}");
 }

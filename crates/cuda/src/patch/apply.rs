@@ -14,11 +14,12 @@ use temblor_backend::{Cell, Error, Result};
 use temblor_patch::Kernel;
 use temblor_patch::emit::gpu::{Layouts, Schedule, Way, speed_of_key};
 
+use super::crossing::Crossings;
 use super::fetch::Fetch;
 use super::host::Ranges;
 use super::program::{Beside, Loaded, Places};
 use super::set::numbers;
-use crate::memory::{Buffer, Pinned, free_bytes};
+use crate::memory::{Buffer, Pinned, fence_past, free_bytes, store_past};
 use crate::sys::failed;
 
 /// Most threads that pack, each with two pieces. One packs at a fifth of a copy's rate.
@@ -166,7 +167,7 @@ impl Pipeline {
     /// As [`Pipeline::apply`], of chunks that all lie in memory which the device reaches.
     pub(super) fn fetch(
         &mut self,
-        host: &Ranges,
+        (host, crossings): (&Ranges, &Crossings),
         parameters: &[f64],
         cells: &[Cell],
         inputs: &[&[f64]],
@@ -180,11 +181,12 @@ impl Pipeline {
             self.fetch = Some(Fetch::new(&self.context, host, shape, self.aligned)?);
         }
         let fetch = self.fetch.as_mut().expect("made above");
-        fetch.apply(&self.program, parameters, cells, inputs, outputs, speeds)
+        fetch.apply(&self.program, crossings, parameters, cells, inputs, outputs, speeds)
     }
 
     pub(super) fn apply(
         &mut self,
+        crossings: &Crossings,
         parameters: &[f64],
         cells: &[Cell],
         inputs: &[&[f64]],
@@ -208,14 +210,14 @@ impl Pipeline {
         let pieces = Mutex::new(pieces.into_iter());
         let failure = Mutex::new(None);
         let (context, program) = (&self.context, &self.program);
-        let (pitch, lens) = (self.pitch, self.lens);
+        let (pitch, lens, past) = (self.pitch, self.lens, crossings.past);
         rayon::scope(|scope| {
             for pair in self.slots.chunks_mut(2) {
                 let (pieces, failure) = (&pieces, &failure);
                 scope.spawn(move |_| {
                     let next = || pieces.lock().ok().and_then(|mut pieces| pieces.next());
                     let done = context.bind_to_thread().map_err(failed("cuCtxSetCurrent"));
-                    let work = Work { program, parameters, pitch, lens };
+                    let work = Work { program, parameters, pitch, lens, past };
                     if let Err(error) = done.and_then(|()| work.all(pair, next)) {
                         // The others finish what they have and find nothing more to do.
                         if let Ok(mut pieces) = pieces.lock() {
@@ -238,6 +240,8 @@ struct Work<'a> {
     parameters: &'a [f64],
     pitch: [usize; 2],
     lens: [usize; 2],
+    /// Whether results are handed out by stores past the caches.
+    past: bool,
 }
 
 impl Work<'_> {
@@ -303,7 +307,11 @@ impl Work<'_> {
         slot.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
         let results = slot.results.doubles().chunks_exact(pitch);
         for (to, from) in piece.outputs.iter_mut().zip(results) {
-            to.copy_from_slice(&from[..len]);
+            let from = &from[..len];
+            if self.past { store_past(to, from) } else { to.copy_from_slice(from) }
+        }
+        if self.past {
+            fence_past();
         }
         for (speed, key) in piece.speeds.iter_mut().zip(slot.keys.doubles()) {
             *speed = speed_of_key(key.to_bits());

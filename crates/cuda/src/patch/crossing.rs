@@ -1,7 +1,7 @@
 //! How the chunks of a piece cross the bus: where they lie side by side by one copy, where they lie at
 //! equal distances by copies of rows, where they are large by a copy each, else by a kernel that reaches
 //! each at its place. Copies are preferred: while they come one way, a kernel that stores the other way
-//! slows both.
+//! slows both. Small results anywhere may come by one copy, for the host to hand out (`handout`).
 // Of the pinned copies, both ways at once, results by rows, a copy each and a kernel: Euler p = 16 (160 KiB)
 // 91, 91 and 73 to 76 %, CCZ4 p = 6 (100 KiB) 94, 93 and 82 to 86 %, Euler p = 6 (8 KiB) 92, 83 and 82 to
 // 86 %; inputs of 20 KiB by a copy each 10 %.
@@ -21,6 +21,47 @@ const ROW: usize = 1 << 10;
 /// Bytes of a chunk at least that has a copy of its own.
 const LARGE: usize = 96 << 10;
 
+/// Bytes of a call's results from which on the host hands out those that lie anywhere.
+// Not measured yet: never.
+const HANDED: usize = usize::MAX;
+
+/// What is chosen for chunks in page-locked memory, of ways that were measured against each other.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossings {
+    /// Bytes of a call's results from which on the host hands out those that lie anywhere.
+    pub handed: usize,
+    /// Threads that hand out; the host does so only with as many in the pool.
+    pub threads: usize,
+    /// Bytes of memory for results that the host hands out; for six pieces at least.
+    pub staging: usize,
+    /// Whether results are handed out by stores past the caches, those of pageable chunks too.
+    pub past: bool,
+    /// A copy may take one of so many values in vain.
+    pub gaps: usize,
+}
+
+impl Default for Crossings {
+    fn default() -> Self {
+        Self {
+            handed: HANDED,
+            threads: 8,
+            staging: 32 << 20,
+            past: false,
+            // A kernel reaches chunks at 94 % of a copy's rate. 16, on an H200 with gaps of 6 % in all and
+            // results by a kernel: Euler `rusanov` p = 6 74 % of the pinned copies, p = 16 64 %.
+            gaps: 32,
+        }
+    }
+}
+
+impl Crossings {
+    /// Whether the host hands out so many bytes of results, with so many threads in the pool.
+    pub(super) fn hands_out(&self, bytes: usize, threads: impl FnOnce() -> usize) -> bool {
+        bytes >= self.handed && threads() >= self.threads
+    }
+}
+
 /// A way across.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Crossing {
@@ -32,6 +73,8 @@ pub(super) enum Crossing {
     Each,
     /// A kernel.
     Kernel,
+    /// One copy to memory of ours, from which the host hands out; only back.
+    Host,
 }
 
 /// What copies there may be.
@@ -41,6 +84,10 @@ pub(super) struct Copies {
     pub(super) each: bool,
     /// Whether inputs are wanted at multiples of 16 bytes on the card.
     pub(super) aligned: bool,
+    /// Whether the host hands out small results that lie anywhere.
+    pub(super) handed: bool,
+    /// A copy may take one of so many values in vain.
+    pub(super) gaps: usize,
 }
 
 /// Copies of rows that chunks may take, if few enough and each within one range.
@@ -66,7 +113,7 @@ pub(super) fn inputs(
     copies: Copies,
     host: &Ranges,
 ) -> Crossing {
-    let whole = stretch(places, len).filter(|whole| {
+    let whole = stretch(places, len, copies.gaps).filter(|whole| {
         whole.values <= room && host.span(whole.start, whole.start + 8 * whole.values)
     });
     match whole {
@@ -82,15 +129,22 @@ pub(super) fn inputs(
 
 /// The way of results at addresses in their order: nothing between them may be touched.
 pub(super) fn outputs(places: &[usize], len: usize, copies: Copies, host: &Ranges) -> Crossing {
-    few_rows(places, len, host).map_or_else(|| scattered(len, copies), Crossing::Rows)
+    few_rows(places, len, host).map_or_else(
+        || match scattered(len, copies) {
+            Crossing::Kernel if copies.handed => Crossing::Host,
+            way => way,
+        },
+        Crossing::Rows,
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ALL: Copies = Copies { each: true, aligned: true };
-    const FEW: Copies = Copies { each: false, aligned: false };
+    const ALL: Copies = Copies { each: true, aligned: true, handed: false, gaps: 32 };
+    const FEW: Copies = Copies { each: false, aligned: false, handed: false, gaps: 32 };
+    const HOST: Copies = Copies { handed: true, ..ALL };
 
     /// One range of so many values, and addresses in it.
     fn held(values: usize, places: &[usize]) -> (Ranges, Vec<usize>) {
@@ -158,6 +212,35 @@ mod tests {
             [Crossing::Each, Crossing::Each],
             "no pairs as rows"
         );
+    }
+
+    #[test]
+    fn the_host_hands_out_results_that_a_kernel_would_store_and_no_others() {
+        let places = [0, 1, 3, 6, 10, 15].map(|n| n * 40_000);
+        assert_eq!(ways(&places, 200, HOST), [Crossing::Kernel, Crossing::Host]);
+        let few = Copies { handed: true, ..FEW };
+        assert_eq!(ways(&places, 13_000, few), [Crossing::Kernel, Crossing::Host]);
+        assert_eq!(ways(&places, 13_000, HOST), [Crossing::Each, Crossing::Each]);
+        assert_eq!(ways(&[0, 33, 66, 99], 32, HOST)[1], Crossing::Host, "rows of few bytes");
+        for regular in [[0, 200, 400], [0, 300, 600]] {
+            let [_, back] = ways(&regular, 200, HOST);
+            assert!(matches!(back, Crossing::Rows(_)), "{back:?}");
+        }
+    }
+
+    #[test]
+    fn the_host_hands_out_where_that_is_worth_it_and_threads_are_enough() {
+        let some = Crossings { handed: 1 << 20, threads: 4, ..Crossings::default() };
+        assert!(some.hands_out(1 << 20, || 4) && some.hands_out(usize::MAX, || 64));
+        assert!(!some.hands_out((1 << 20) - 1, || 4) && !some.hands_out(1 << 20, || 3));
+    }
+
+    #[test]
+    fn wider_gaps_are_copied_in_vain_where_that_is_chosen() {
+        let places = [0, 212, 420, 640];
+        assert_eq!(ways(&places, 200, ALL)[0], Crossing::Kernel);
+        let [there, _] = ways(&places, 200, Copies { gaps: 14, ..ALL });
+        assert!(matches!(there, Crossing::Stretch(whole) if whole.values == 840), "{there:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Chunks in page-locked memory through a kernel: the card fetches them itself wherever they lie,
 //! computes, and stores the results in place. The host touches no value, it only queues: pieces pass
-//! three stages (fetch, compute, store) on streams of their own, and events keep their order.
+//! three stages (fetch, compute, store) on streams of their own, and events keep their order. Results that
+//! go by one copy to memory of ours are handed out by other threads (`handout`).
 //!
 //! A piece whose chunks lie side by side or at equal distances goes by copies instead (`crossing`); so
 //! that this is what most pieces do, chunks are taken in the order of their places on the host.
@@ -13,12 +14,13 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream};
 use temblor_backend::{Cell, Error, Result};
 use temblor_patch::emit::gpu::speed_of_key;
 
-use super::crossing::{Copies, Crossing};
+use super::crossing::{Copies, Crossing, Crossings};
+use super::handout::HandOut;
 use super::host::Ranges;
 use super::line::Line;
 use super::list::{Call, Ends, LINE, List, Planned};
 use super::program::{Loaded, Places, Way};
-use crate::memory::{Buffer, Pinned, copy_each, free_bytes, record_event};
+use crate::memory::{Buffer, HostRows, Pinned, copy_each, free_bytes, record_event};
 use crate::sys::{CopyBatch, copy_batch, failed};
 
 /// Pieces under way.
@@ -49,7 +51,7 @@ struct Slot {
     spaced: Buffer,
     /// The kernel has read the inputs; the outputs are stored.
     read: Option<CudaEvent>,
-    stored: Option<CudaEvent>,
+    stored: Option<Arc<CudaEvent>>,
 }
 
 /// Streams and buffers of the three stages.
@@ -70,6 +72,9 @@ pub(super) struct Fetch {
     slots: Vec<Slot>,
     scratch: Buffer,
     list: List,
+    /// Results that the host hands out, made when they are first needed, and how many there may be.
+    staging: Vec<Pinned>,
+    stages: usize,
     /// Keys of the largest eigenvalues, on both sides.
     keys: Pinned,
     device_keys: Buffer,
@@ -110,7 +115,7 @@ impl Fetch {
         Ok(Self {
             pitch,
             lens,
-            copies: Copies { each: each.is_some(), aligned },
+            copies: Copies { each: each.is_some(), aligned, handed: false, gaps: 1 },
             each,
             host: host.clone(),
             line: Line::default(),
@@ -122,6 +127,8 @@ impl Fetch {
             slots,
             scratch,
             list,
+            staging: Vec::new(),
+            stages: SLOTS,
             keys,
             device_keys,
         })
@@ -131,12 +138,15 @@ impl Fetch {
     pub(super) fn apply(
         &mut self,
         program: &Loaded,
+        crossings: &Crossings,
         parameters: &[f64],
         cells: &[Cell],
         inputs: &[&[f64]],
         outputs: &mut [&mut [f64]],
         speeds: &mut [f64],
     ) -> Result<()> {
+        self.copies.gaps = crossings.gaps;
+        self.stages = (crossings.staging / (8 * self.piece * self.lens[1])).max(SLOTS);
         let batches = cells.chunks(BATCH).zip(inputs.chunks(BATCH)).zip(outputs.chunks_mut(BATCH));
         let mut rest = speeds;
         for ((cells, inputs), outputs) in batches {
@@ -149,7 +159,13 @@ impl Fetch {
             let mut line = std::mem::take(&mut self.line);
             let order = line.of(inputs);
             let call = Call { cells, inputs, order, speeds: !speeds.is_empty() };
-            let queued = self.queue(program, parameters, &call, piece, outputs);
+            let bytes = 8 * count * self.lens[1];
+            self.copies.handed = crossings.hands_out(bytes, rayon::current_num_threads);
+            let hands = if self.copies.handed { crossings.threads } else { 0 };
+            let queued =
+                HandOut::beside((hands, crossings.past), failed("cuEventSynchronize"), |hand| {
+                    self.queue(program, parameters, &call, piece, outputs, hand)
+                });
             // Even after an error: what is queued works on the chunks.
             let ended = self.wait();
             if queued.is_ok() && ended.is_ok() && call.speeds {
@@ -180,6 +196,7 @@ impl Fetch {
         call: &Call<'_>,
         piece: usize,
         outputs: &mut [&mut [f64]],
+        hand: &HandOut<CudaEvent>,
     ) -> Result<()> {
         let count = call.order.len();
         self.device_keys.clear(&self.lists)?;
@@ -204,9 +221,9 @@ impl Fetch {
             }
             self.list.send(&self.lists, first..end)?;
             let listed = record_event(&self.lists)?;
-            for (&start, planned) in starts.iter().zip(&planned) {
+            for (&start, planned) in starts.iter().zip(planned) {
                 let chunks = start..end.min(start + piece);
-                self.piece(program, parameters, (start / piece, chunks), planned, &listed)?;
+                self.piece(program, parameters, (start / piece, chunks), planned, &listed, hand)?;
             }
             (first, together) = (end, TOGETHER.min(2 * together));
         }
@@ -222,8 +239,9 @@ impl Fetch {
         program: &Loaded,
         parameters: &[f64],
         (n, chunks): (usize, Range<usize>),
-        planned: &Planned,
+        planned: Planned,
         listed: &CudaEvent,
+        hand: &HandOut<CudaEvent>,
     ) -> Result<()> {
         let ([len, len_out], count) = (self.lens, chunks.len());
         let after = |stream: &CudaStream, event: &CudaEvent| {
@@ -259,7 +277,7 @@ impl Fetch {
                 // SAFETY: chunks that are borrowed until `wait`, and their places in the slot.
                 unsafe { copy_each(call, fetch, [&mut from, &mut to], 8 * len, true) }?;
             }
-            Crossing::Kernel => {
+            _ => {
                 // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
                 unsafe { program.move_chunks(fetch, Way::There, tables, count, len) }?;
             }
@@ -306,13 +324,34 @@ impl Fetch {
                 // SAFETY: chunks that are borrowed until `wait`, and their places in the slot.
                 unsafe { copy_each(call, store, [&mut from, &mut to], 8 * len_out, false) }?;
             }
+            Crossing::Host => {
+                let n = hand.count();
+                if let Some(before) = n.checked_sub(self.stages) {
+                    hand.finish(before).map_err(failed("cuEventSynchronize"))?;
+                }
+                if n % self.stages == self.staging.len() {
+                    let elements = 2 * self.piece * len_out;
+                    self.staging.push(Pinned::zeros(store.context(), elements)?);
+                }
+                let staging = self.staging[n % self.stages].doubles_mut();
+                let start = staging[..count * len_out].as_mut_ptr().expose_provenance();
+                let rows = HostRows { start, step: len_out, len: len_out, count };
+                // SAFETY: memory of ours, whose results before are handed out.
+                unsafe { slot.outputs.read_rows(store, (0, len_out), &rows) }?;
+                let stored = Arc::new(record_event(store)?);
+                slot.stored = Some(stored.clone());
+                // SAFETY: nothing is copied there before this piece is finished; the chunks are disjoint
+                // and borrowed until all pieces are.
+                unsafe { hand.add(stored, (start, len_out), planned.targets) };
+                return Ok(());
+            }
             _ => {
                 let tables = (planned.outputs(), planned.results());
                 // SAFETY: the list holds the places of chunks that are borrowed until `wait`.
                 unsafe { program.move_chunks(store, Way::Back, tables, count, len_out) }?;
             }
         }
-        slot.stored = Some(record_event(store)?);
+        slot.stored = Some(Arc::new(record_event(store)?));
         Ok(())
     }
 

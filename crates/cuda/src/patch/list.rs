@@ -48,6 +48,8 @@ pub(super) struct Planned {
     pub(super) back: Crossing,
     /// Values from a result to the next on the card.
     pub(super) pitch: usize,
+    /// Addresses on the host of the results in the order in which they lie on the card.
+    pub(super) targets: Vec<usize>,
     /// Address of the piece's words on the card, and its chunks.
     at: u64,
     count: usize,
@@ -146,14 +148,15 @@ impl List {
             *word = f64::from_bits(place as u64);
         }
         by_place(places, &mut self.back);
-        let sorted: Vec<usize> = self.back.iter().map(|&q| places[q]).collect();
-        let back = crossing::outputs(&sorted, len_out, copies, host);
+        let targets: Vec<usize> = self.back.iter().map(|&q| places[q]).collect();
+        let back = crossing::outputs(&targets, len_out, copies, host);
 
         let flat = flat.chunks_exact_mut(8);
         flat.zip(part).for_each(|(to, &k)| to.copy_from_slice(&numbers(&call.cells[k])));
         let pitch = match &back {
             // Without gaps on the card either, so that the rows are one.
             Crossing::Rows(rows) if rows.len() == 1 && rows[0].step == len_out => len_out,
+            Crossing::Host => len_out,
             Crossing::Kernel => ends.pitch + LINE,
             _ => ends.pitch,
         };
@@ -165,7 +168,7 @@ impl List {
             results[q] = f64::from_bits(ends.outputs + 8 * (r * pitch + shift) as u64);
         }
         let at = self.card.address() + 8 * (WORDS * first) as u64;
-        Planned { there, back, pitch, at, count }
+        Planned { there, back, pitch, targets, at, count }
     }
 
     /// Places of the outputs of a piece on the host and of its results on the card.

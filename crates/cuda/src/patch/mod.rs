@@ -8,6 +8,7 @@ mod bandwidth;
 pub mod compile;
 mod crossing;
 mod fetch;
+mod handout;
 mod host;
 mod line;
 mod list;
@@ -17,7 +18,7 @@ mod service;
 mod set;
 mod tuned;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaContext;
 use temblor_backend::patch::check_parameters;
@@ -31,6 +32,10 @@ use crate::faults::Lost;
 use crate::sys::{self, capability, shared_per_block};
 use apply::Pipeline;
 pub use bandwidth::pinned_bandwidth;
+#[doc(hidden)]
+pub use crossing::Crossings;
+#[doc(hidden)]
+pub use handout::hand_out_rate;
 pub(crate) use host::Ranges;
 use program::{Beside, Loaded, refused};
 use set::CudaSet;
@@ -69,6 +74,7 @@ pub(crate) struct CudaPatchKernel {
     context: Arc<CudaContext>,
     lost: Lost,
     host: Ranges,
+    crossings: Arc<Mutex<Crossings>>,
     programs: Arc<Programs>,
     name: String,
     schedule: Schedule,
@@ -146,6 +152,7 @@ pub(crate) fn kernel(
         context: context.clone(),
         lost: device.lost.clone(),
         host: device.host.clone(),
+        crossings: device.crossings.clone(),
         programs: Arc::new(programs),
         name,
         schedule,
@@ -231,11 +238,12 @@ impl PatchKernel for CudaPatchKernel {
         let parameters = self.parameters.clone();
         let reachable = self.host.hold_all(inputs) && self.host.hold_all(outputs);
         let host = self.host.clone();
+        let crossings = *self.crossings.lock().unwrap_or_else(PoisonError::into_inner);
         let pipeline = self.pipeline()?;
         let done = if reachable {
-            pipeline.fetch(&host, &parameters, cells, inputs, outputs, speeds)
+            pipeline.fetch((&host, &crossings), &parameters, cells, inputs, outputs, speeds)
         } else {
-            pipeline.apply(&parameters, cells, inputs, outputs, speeds)
+            pipeline.apply(&crossings, &parameters, cells, inputs, outputs, speeds)
         };
         self.noted(done)
     }
