@@ -1,10 +1,14 @@
 //! Rates of patch kernels on a card, by schedule, beside the measured copy bandwidth.
 //!
 //! `cargo run --release -p temblor-cuda --example patch_rates -- [parts of cases' names, by commas] [schedule ...]
-//! [--compile-only] [--no-apply] [--only-apply]`. Kernels are compiled first, in parallel, into the user's cache
+//! [--compile-only] [--no-apply] [--only-apply] [--memory=part of a name] [--results=WAY,WAY...] [--hand-out]`. Kernels are compiled first, in parallel, into the user's cache
 //! (`XDG_CACHE_HOME`); `--compile-only` stops there and needs no card. Data are random and valid, far
 //! larger than the second-level cache; times are those of device events, median of ten; a rate counts
 //! voxels of the interiors. `roof` is the copy bandwidth over [`Kernel::least_bytes`].
+//!
+//! A way of `--results` is how results of small chunks anywhere in page-locked memory cross, measured in turns:
+//! `kernel`, or `host` with `:threads=N`, `:staging=MIB`, `:gaps=N` and `:past` behind it; see [`patch::Crossings`].
+//! `--hand-out` measures how fast the host hands results out, without a card, and ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -205,7 +209,55 @@ fn split<'a>(mut memory: &'a mut [f64], places: &[usize], len: usize) -> Vec<&'a
     chunks.into_iter().map(|(_, chunk)| chunk).collect()
 }
 
-fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
+/// A way of results by its name.
+fn crossings(name: &str) -> std::result::Result<patch::Crossings, String> {
+    let mut words = name.split(':');
+    let mut found = patch::Crossings::default();
+    found.handed = match words.next() {
+        Some("kernel") => usize::MAX,
+        Some("host") => 0,
+        Some("default") => found.handed,
+        _ => return Err(format!("`{name}` begins with neither `kernel` nor `host` nor `default`")),
+    };
+    for word in words {
+        let number = |text: &str| text.parse().map_err(|error| format!("`{word}`: {error}"));
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("threads", text) => found.threads = number(text)?,
+            ("staging", text) => found.staging = number(text)? << 20,
+            ("gaps", text) => found.gaps = number(text)?.max(1),
+            ("past", "") => found.past = true,
+            _ => return Err(format!("`{name}` has an unknown `{word}`")),
+        }
+    }
+    Ok(found)
+}
+
+/// Prints how fast threads of the host hand out results of Euler `rusanov` with 3 and 6 cells.
+fn hand_out() {
+    println!(
+        "results handed out by the host, GB/s: bytes of a result, of a piece, pieces in a ring"
+    );
+    for (len, piece) in [(5 * 27, 2 << 20), (5 * 216, 4 << 20)] {
+        for ring in [6, 16] {
+            for past in [false, true] {
+                let rate = |threads: usize| {
+                    let rate = patch::hand_out_rate(len, (piece, ring), threads, past);
+                    format!("{:.1} by {threads}", 1e-9 * rate)
+                };
+                let rates = [1, 2, 4, 6, 8, 12].map(rate).join(", ");
+                let stores = if past { "past the caches" } else { "plain" };
+                println!("{} B, {} MiB, {ring}, {stores}: {rates}", 8 * len, piece >> 20);
+            }
+        }
+    }
+}
+
+fn apply(
+    backend: &CudaBackend,
+    case: &Case,
+    rates: [f64; 3],
+    (wanted, ways): (&str, &[(String, patch::Crossings)]),
+) -> Result<()> {
     let kernel = kernel(case, Plan::Fused);
     let lens = [kernel.shape.input_len(), kernel.shape.output_len()];
     let count = ((1usize << 29) / (8 * lens[0])).max(1);
@@ -219,6 +271,9 @@ fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
         (Memory::Anywhere, "page-locked, anywhere"),
         (Memory::Adjacent, "page-locked, adjacent"),
     ] {
+        if !name.contains(wanted) {
+            continue;
+        }
         let [(from, all), (to, all_out)] = lens.map(|len| places(count, len, memory));
         let get = |values: usize| -> Result<Box<dyn HostMemory>> {
             match memory {
@@ -234,26 +289,25 @@ fn apply(backend: &CudaBackend, case: &Case, rates: [f64; 3]) -> Result<()> {
         let inputs: Vec<&[f64]> =
             from.iter().map(|&at| &source.values()[at..at + lens[0]]).collect();
         let mut outputs = split(target.values_mut(), &to, lens[1]);
-        let seconds = time_apply(made.as_mut(), &cells, &inputs, &mut outputs)?;
-        print_apply(&kernel, name, count, seconds, rates);
+        let mut once = |made: &mut dyn PatchKernel| {
+            let start = Instant::now();
+            made.apply(&cells, &inputs, &mut outputs, &mut [])?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        // In turns; the first round makes buffers.
+        let mut times = vec![Vec::new(); ways.len()];
+        for round in 0..8 {
+            for ((_, crossings), times) in ways.iter().zip(&mut times) {
+                backend.set_crossings(*crossings);
+                let seconds: Result<f64> = once(made.as_mut());
+                times.extend((round > 0).then_some(seconds?));
+            }
+        }
+        for ((way, _), times) in ways.iter().zip(times) {
+            print_apply(&kernel, &format!("{name}, {way}"), count, median(times), rates);
+        }
     }
     Ok(())
-}
-
-/// Median time of a call, s.
-fn time_apply(
-    made: &mut dyn PatchKernel,
-    cells: &[Cell],
-    inputs: &[&[f64]],
-    outputs: &mut [&mut [f64]],
-) -> Result<f64> {
-    made.apply(cells, inputs, outputs, &mut [])?;
-    let times = (0..7).map(|_| {
-        let start = Instant::now();
-        made.apply(cells, inputs, outputs, &mut [])?;
-        Ok(start.elapsed().as_secs_f64())
-    });
-    Ok(median(times.collect::<Result<_>>()?))
 }
 
 fn print_apply(kernel: &Kernel, name: &str, count: usize, seconds: f64, rates: [f64; 3]) {
@@ -276,6 +330,17 @@ fn print_apply(kernel: &Kernel, name: &str, count: usize, seconds: f64, rates: [
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let flag = |name: &str| arguments.iter().any(|argument| argument == name);
+    let value = |name: &str| {
+        let given = arguments.iter().filter_map(|argument| argument.strip_prefix(name));
+        given.filter_map(|rest| rest.strip_prefix('=')).next_back()
+    };
+    if flag("--hand-out") {
+        hand_out();
+        return Ok(());
+    }
+    let ways = value("--results").unwrap_or("default").split(',');
+    let ways = ways.map(|way| Ok((way.to_owned(), crossings(way)?)));
+    let ways: Vec<_> = ways.collect::<std::result::Result<_, String>>()?;
     let words: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let wanted = words.first().map_or("", |word| word.as_str());
     let cases: Vec<(&Case, Arc<Kernel>, Arc<Kernel>)> = CASES
@@ -383,7 +448,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             rates[2] / 1e9
         );
         for (case, ..) in &cases {
-            apply(&backend, case, rates)?;
+            apply(&backend, case, rates, (value("--memory").unwrap_or(""), &ways))?;
         }
     }
     Ok(())
