@@ -1,13 +1,14 @@
 //! Rates of patch kernels on a card, by schedule, beside the measured copy bandwidth.
 //!
-//! `cargo run --release -p temblor-cuda --example patch_rates -- [parts of cases' names, by commas] [schedule ...]
-//! [--compile-only] [--no-apply] [--only-apply] [--memory=part of a name] [--results=WAY,WAY...] [--hand-out]`. Kernels are compiled first, in parallel, into the user's cache
+//! `cargo run --release -p temblor-cuda --example patch_rates -- [parts of cases' names, by commas]
+//! [schedule ...] [--compile-only] [--no-apply] [--only-apply] [--memory=part of a name]
+//! [--results=WAY,WAY...] [--hand-out]`. Kernels are compiled first, in parallel, into the user's cache
 //! (`XDG_CACHE_HOME`); `--compile-only` stops there and needs no card. Data are random and valid, far
 //! larger than the second-level cache; times are those of device events, median of ten; a rate counts
 //! voxels of the interiors. `roof` is the copy bandwidth over [`Kernel::least_bytes`].
 //!
 //! A way of `--results` is how results of small chunks anywhere in page-locked memory cross, measured in turns:
-//! `kernel`, or `host` with `:threads=N`, `:staging=MIB`, `:gaps=N` and `:past` behind it; see [`patch::Crossings`].
+//! `kernel`, or `host` with `:threads=N`, `:staging=MIB` and `:gaps=N` behind it; see [`patch::Crossings`].
 //! `--hand-out` measures how fast the host hands results out, without a card, and ends.
 
 use std::sync::Arc;
@@ -214,8 +215,8 @@ fn crossings(name: &str) -> std::result::Result<patch::Crossings, String> {
     let mut words = name.split(':');
     let mut found = patch::Crossings::default();
     found.handed = match words.next() {
-        Some("kernel") => usize::MAX,
-        Some("host") => 0,
+        Some("kernel") => 0,
+        Some("host") => usize::MAX,
         Some("default") => found.handed,
         _ => return Err(format!("`{name}` begins with neither `kernel` nor `host` nor `default`")),
     };
@@ -225,7 +226,6 @@ fn crossings(name: &str) -> std::result::Result<patch::Crossings, String> {
             ("threads", text) => found.threads = number(text)?,
             ("staging", text) => found.staging = number(text)? << 20,
             ("gaps", text) => found.gaps = number(text)?.max(1),
-            ("past", "") => found.past = true,
             _ => return Err(format!("`{name}` has an unknown `{word}`")),
         }
     }
@@ -239,15 +239,12 @@ fn hand_out() {
     );
     for (len, piece) in [(5 * 27, 2 << 20), (5 * 216, 4 << 20)] {
         for ring in [6, 16] {
-            for past in [false, true] {
-                let rate = |threads: usize| {
-                    let rate = patch::hand_out_rate(len, (piece, ring), threads, past);
-                    format!("{:.1} by {threads}", 1e-9 * rate)
-                };
-                let rates = [1, 2, 4, 6, 8, 12].map(rate).join(", ");
-                let stores = if past { "past the caches" } else { "plain" };
-                println!("{} B, {} MiB, {ring}, {stores}: {rates}", 8 * len, piece >> 20);
-            }
+            let rate = |threads: usize| {
+                let rate = patch::hand_out_rate(len, (piece, ring), threads);
+                format!("{:.1} by {threads}", 1e-9 * rate)
+            };
+            let rates = [1, 2, 4, 6, 8, 12].map(rate).join(", ");
+            println!("{} B, {} MiB, {ring}: {rates}", 8 * len, piece >> 20);
         }
     }
 }
@@ -255,7 +252,7 @@ fn hand_out() {
 fn apply(
     backend: &CudaBackend,
     case: &Case,
-    rates: [f64; 3],
+    copies: &mut patch::PinnedCopies,
     (wanted, ways): (&str, &[(String, patch::Crossings)]),
 ) -> Result<()> {
     let kernel = kernel(case, Plan::Fused);
@@ -303,19 +300,19 @@ fn apply(
                 times.extend((round > 0).then_some(seconds?));
             }
         }
+        let ideal = copies.time(lens.map(|len| 8 * len * count))?;
         for ((way, _), times) in ways.iter().zip(times) {
-            print_apply(&kernel, &format!("{name}, {way}"), count, median(times), rates);
+            print_apply(&kernel, &format!("{name}, {way}"), count, median(times), ideal);
         }
     }
     Ok(())
 }
 
-fn print_apply(kernel: &Kernel, name: &str, count: usize, seconds: f64, rates: [f64; 3]) {
+/// `ideal` is the time in which pinned copies of the same bytes cross, both ways at once, s.
+fn print_apply(kernel: &Kernel, name: &str, count: usize, seconds: f64, ideal: f64) {
     let shape = &kernel.shape;
     let bytes = |len: usize| 8.0 * (len * count) as f64;
     let (to, from) = (bytes(shape.input_len()), bytes(shape.output_len()));
-    // Both ways at once at the rates measured for both at once, the longer alone after the shorter.
-    let ideal = (to / rates[0]).max(from / rates[1]).max(to.min(from) / rates[2]);
     println!(
         "apply {}, {name}: {count} chunks, {:.1} GB/s in and {:.1} GB/s out, {:.0}% of the pinned \
          copies, {:.4} Gcell/s",
@@ -440,7 +437,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         }
     }
     if !flag("--no-apply") {
-        let rates = patch::pinned_bandwidth(0)?;
+        let mut copies = patch::PinnedCopies::new(0)?;
+        let rates = copies.rates()?;
         println!(
             "\npinned copies: {:.1} GB/s to the card, {:.1} back, {:.1} each way at once",
             rates[0] / 1e9,
@@ -448,7 +446,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             rates[2] / 1e9
         );
         for (case, ..) in &cases {
-            apply(&backend, case, rates, (value("--memory").unwrap_or(""), &ways))?;
+            apply(&backend, case, &mut copies, (value("--memory").unwrap_or(""), &ways))?;
         }
     }
     Ok(())

@@ -99,9 +99,9 @@ fn split<'a>(mut memory: &'a mut [f64], places: &[usize], len: usize) -> Vec<&'a
 /// Results of chunks anywhere stored by a kernel, and handed out by the host: by one thread of the pool and
 /// by two, from as few pieces as there may be.
 fn ways() -> [Crossings; 3] {
-    let kernel = Crossings { handed: usize::MAX, ..Crossings::default() };
-    let host = Crossings { handed: 0, threads: 1, staging: 0, past: true, gaps: 8 };
-    [kernel, host, Crossings { threads: 2, past: false, gaps: 32, ..host }]
+    let kernel = Crossings { handed: 0, ..Crossings::default() };
+    let host = Crossings { handed: usize::MAX, least: 0, threads: 1, staging: 0, gaps: 8 };
+    [kernel, host, Crossings { threads: 2, gaps: 32, ..host }]
 }
 
 #[test]

@@ -19,7 +19,7 @@ use super::fetch::Fetch;
 use super::host::Ranges;
 use super::program::{Beside, Loaded, Places};
 use super::set::numbers;
-use crate::memory::{Buffer, Pinned, fence_past, free_bytes, store_past};
+use crate::memory::{Buffer, Pinned, free_bytes};
 use crate::sys::failed;
 
 /// Most threads that pack, each with two pieces. One packs at a fifth of a copy's rate.
@@ -186,7 +186,6 @@ impl Pipeline {
 
     pub(super) fn apply(
         &mut self,
-        crossings: &Crossings,
         parameters: &[f64],
         cells: &[Cell],
         inputs: &[&[f64]],
@@ -210,14 +209,14 @@ impl Pipeline {
         let pieces = Mutex::new(pieces.into_iter());
         let failure = Mutex::new(None);
         let (context, program) = (&self.context, &self.program);
-        let (pitch, lens, past) = (self.pitch, self.lens, crossings.past);
+        let (pitch, lens) = (self.pitch, self.lens);
         rayon::scope(|scope| {
             for pair in self.slots.chunks_mut(2) {
                 let (pieces, failure) = (&pieces, &failure);
                 scope.spawn(move |_| {
                     let next = || pieces.lock().ok().and_then(|mut pieces| pieces.next());
                     let done = context.bind_to_thread().map_err(failed("cuCtxSetCurrent"));
-                    let work = Work { program, parameters, pitch, lens, past };
+                    let work = Work { program, parameters, pitch, lens };
                     if let Err(error) = done.and_then(|()| work.all(pair, next)) {
                         // The others finish what they have and find nothing more to do.
                         if let Ok(mut pieces) = pieces.lock() {
@@ -240,8 +239,6 @@ struct Work<'a> {
     parameters: &'a [f64],
     pitch: [usize; 2],
     lens: [usize; 2],
-    /// Whether results are handed out by stores past the caches.
-    past: bool,
 }
 
 impl Work<'_> {
@@ -307,11 +304,7 @@ impl Work<'_> {
         slot.stream.synchronize().map_err(failed("cuStreamSynchronize"))?;
         let results = slot.results.doubles().chunks_exact(pitch);
         for (to, from) in piece.outputs.iter_mut().zip(results) {
-            let from = &from[..len];
-            if self.past { store_past(to, from) } else { to.copy_from_slice(from) }
-        }
-        if self.past {
-            fence_past();
+            to.copy_from_slice(&from[..len]);
         }
         for (speed, key) in piece.speeds.iter_mut().zip(slot.keys.doubles()) {
             *speed = speed_of_key(key.to_bits());

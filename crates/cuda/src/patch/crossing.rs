@@ -21,22 +21,23 @@ const ROW: usize = 1 << 10;
 /// Bytes of a chunk at least that has a copy of its own.
 const LARGE: usize = 96 << 10;
 
-/// Bytes of a call's results from which on the host hands out those that lie anywhere.
-// Not measured yet: never.
-const HANDED: usize = usize::MAX;
+/// Part of a call's inputs that its results are at least where the host hands them out: of few a kernel
+/// slows the copies less than threads that are woken.
+// Euler `fd4` p = 3 (results a 27th of the inputs) by a kernel 87, by the host 85 %.
+const WORTH: usize = 8;
 
 /// What is chosen for chunks in page-locked memory, of ways that were measured against each other.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossings {
-    /// Bytes of a call's results from which on the host hands out those that lie anywhere.
+    /// Bytes of a result at most that the host hands out, where results lie anywhere.
     pub handed: usize,
+    /// Bytes of a call's results at least that it hands out.
+    pub least: usize,
     /// Threads that hand out; the host does so only with as many in the pool.
     pub threads: usize,
     /// Bytes of memory for results that the host hands out; for six pieces at least.
     pub staging: usize,
-    /// Whether results are handed out by stores past the caches, those of pageable chunks too.
-    pub past: bool,
     /// A copy may take one of so many values in vain.
     pub gaps: usize,
 }
@@ -44,21 +45,34 @@ pub struct Crossings {
 impl Default for Crossings {
     fn default() -> Self {
         Self {
-            handed: HANDED,
+            // By a kernel and by the host: Euler `rusanov` p = 3 (1080 B) 74 and 80 % of the pinned copies,
+            // p = 6 (8640 B) 78 and 77 %.
+            handed: 4 << 10,
+            least: 4 << 20,
+            // 4 and 12: a hundredth less; staging of 16 and 64 MiB: the same.
             threads: 8,
             staging: 32 << 20,
-            past: false,
-            // A kernel reaches chunks at 94 % of a copy's rate. 16, on an H200 with gaps of 6 % in all and
-            // results by a kernel: Euler `rusanov` p = 6 74 % of the pinned copies, p = 16 64 %.
-            gaps: 32,
+            // Gaps of 6 % in all, left out by a kernel and copied in vain: p = 3 76 and 80 %, p = 6 74 and
+            // 78 %. Wider gaps cost a copy more than the kernel loses.
+            gaps: 14,
         }
     }
 }
 
 impl Crossings {
-    /// Whether the host hands out so many bytes of results, with so many threads in the pool.
-    pub(super) fn hands_out(&self, bytes: usize, threads: impl FnOnce() -> usize) -> bool {
-        bytes >= self.handed && threads() >= self.threads
+    /// Whether the host hands out the results of so many chunks, of so many values there and back, with so
+    /// many threads in the pool.
+    pub(super) fn hands_out(
+        &self,
+        count: usize,
+        lens: [usize; 2],
+        threads: impl FnOnce() -> usize,
+    ) -> bool {
+        let [input, output] = lens.map(|len| 8 * len);
+        output <= self.handed
+            && WORTH * output >= input
+            && count * output >= self.least
+            && threads() >= self.threads
     }
 }
 
@@ -229,10 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn the_host_hands_out_where_that_is_worth_it_and_threads_are_enough() {
-        let some = Crossings { handed: 1 << 20, threads: 4, ..Crossings::default() };
-        assert!(some.hands_out(1 << 20, || 4) && some.hands_out(usize::MAX, || 64));
-        assert!(!some.hands_out((1 << 20) - 1, || 4) && !some.hands_out(1 << 20, || 3));
+    fn the_host_hands_out_many_small_results_where_threads_are_enough() {
+        let some = Crossings { handed: 2048, least: 1 << 20, threads: 4, ..Crossings::default() };
+        let hands_out = |count, lens, threads| some.hands_out(count, lens, || threads);
+        assert!(hands_out(512, [1024, 256], 4) && hands_out(513, [2048, 256], 64));
+        assert!(!hands_out(511, [1024, 256], 4), "too few bytes in all");
+        assert!(!hands_out(512, [1024, 257], 4), "too large each");
+        assert!(!hands_out(512, [2049, 256], 4), "few beside the inputs");
+        assert!(!hands_out(512, [1024, 256], 3), "too few threads");
     }
 
     #[test]

@@ -159,13 +159,11 @@ impl Fetch {
             let mut line = std::mem::take(&mut self.line);
             let order = line.of(inputs);
             let call = Call { cells, inputs, order, speeds: !speeds.is_empty() };
-            let bytes = 8 * count * self.lens[1];
-            self.copies.handed = crossings.hands_out(bytes, rayon::current_num_threads);
+            self.copies.handed = crossings.hands_out(count, self.lens, rayon::current_num_threads);
             let hands = if self.copies.handed { crossings.threads } else { 0 };
-            let queued =
-                HandOut::beside((hands, crossings.past), failed("cuEventSynchronize"), |hand| {
-                    self.queue(program, parameters, &call, piece, outputs, hand)
-                });
+            let queued = HandOut::beside(hands, failed("cuEventSynchronize"), |hand| {
+                self.queue(program, parameters, &call, piece, outputs, hand)
+            });
             // Even after an error: what is queued works on the chunks.
             let ended = self.wait();
             if queued.is_ok() && ended.is_ok() && call.speeds {

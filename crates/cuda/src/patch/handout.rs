@@ -55,7 +55,7 @@ impl Drop for Taken<'_> {
 
 impl<A: Arrival> Piece<A> {
     /// Waits for the results and hands out parts of them until all are taken.
-    fn hand_out(&self, past: bool) -> Result<(), DriverError> {
+    fn hand_out(&self) -> Result<(), DriverError> {
         (*self.come.get_or_init(|| self.arrival.wait()))?;
         let part = (PART / (8 * self.len)).max(1);
         loop {
@@ -74,11 +74,10 @@ impl<A: Arrival> Piece<A> {
                 // SAFETY: the chunk is borrowed and apart from all others, as promised, and no other
                 // thread has taken it.
                 let to: &mut [f64] = unsafe { std::slice::from_raw_parts_mut(to, self.len) };
-                if past { store_past(to, from) } else { to.copy_from_slice(from) }
+                // Through the caches: two thirds of the rate.
+                store_past(to, from);
             }
-            if past {
-                fence_past();
-            }
+            fence_past();
             drop(taken);
         }
     }
@@ -94,8 +93,6 @@ struct Pieces<A> {
 pub(super) struct HandOut<A> {
     pieces: Mutex<Pieces<A>>,
     changed: Condvar,
-    /// Whether stores go past the caches.
-    past: bool,
 }
 
 /// Ends the work of all threads, even of those whose pieces never came, when it goes.
@@ -112,12 +109,12 @@ impl<A: Arrival> HandOut<A> {
     /// Runs `queue`, which adds pieces, beside so many threads of the pool that hand out what comes.
     /// All that was added is in place when this returns, or has failed.
     pub(super) fn beside<E>(
-        (threads, past): (usize, bool),
+        threads: usize,
         failed: impl FnOnce(DriverError) -> E,
         queue: impl FnOnce(&Self) -> Result<(), E>,
     ) -> Result<(), E> {
         let pieces = Mutex::new(Pieces { all: Vec::new(), closed: false });
-        let hand = Self { pieces, changed: Condvar::new(), past };
+        let hand = Self { pieces, changed: Condvar::new() };
         let all = || {
             let _closing = Closing(&hand);
             let queued = queue(&hand);
@@ -161,7 +158,7 @@ impl<A: Arrival> HandOut<A> {
     /// Returns when the `n`th piece is in place, or has not come.
     pub(super) fn finish(&self, n: usize) -> Result<(), DriverError> {
         let piece = self.pieces().all[n].clone();
-        piece.hand_out(self.past)?;
+        piece.hand_out()?;
         while piece.left.load(Ordering::Acquire) > 0 {
             // Parts of a few microseconds that others have taken.
             std::thread::yield_now();
@@ -179,7 +176,7 @@ impl<A: Arrival> HandOut<A> {
             let Some(piece) = pieces.all.get(n).cloned() else { return };
             drop(pieces);
             // A failure is told by `finish`.
-            let _ = piece.hand_out(self.past);
+            let _ = piece.hand_out();
         }
     }
 }
@@ -203,7 +200,7 @@ impl Arrival for Come {
 /// lie in a ring of so many, B/s; best of five. Needs no device.
 #[doc(hidden)]
 #[must_use]
-pub fn hand_out_rate(len: usize, (piece, ring): (usize, usize), threads: usize, past: bool) -> f64 {
+pub fn hand_out_rate(len: usize, (piece, ring): (usize, usize), threads: usize) -> f64 {
     let (chunks, pieces) = ((piece / (8 * len)).max(1), (256 << 20) / piece.max(1));
     let staging: Vec<Vec<f64>> = (0..ring.max(1)).map(|_| vec![1.0; chunks * len]).collect();
     // Gaps of an eighth of a chunk, chunks in a shuffled order.
@@ -220,7 +217,7 @@ pub fn hand_out_rate(len: usize, (piece, ring): (usize, usize), threads: usize, 
     for _ in 0..5 {
         let begun = Instant::now();
         let done = HandOut::<Come>::beside(
-            (threads, past),
+            threads,
             |error| error,
             |hand| {
                 for (n, places) in places.chunks(chunks).enumerate() {
@@ -277,12 +274,12 @@ mod tests {
     const CHUNKS: usize = 300;
 
     /// Hands out pieces, of which one may fail, from a ring of two; what comes of it, and the target.
-    fn run(pieces: usize, bad: Option<usize>, threads: usize, past: bool) -> (bool, Vec<f64>) {
+    fn run(pieces: usize, bad: Option<usize>, threads: usize) -> (bool, Vec<f64>) {
         let mut ring = vec![vec![0.0f64; CHUNKS * LEN]; 2];
         let mut target = vec![-1.0f64; pieces * CHUNKS * PITCH];
         let start = target.as_mut_ptr().expose_provenance();
         let done = HandOut::beside(
-            (threads, past),
+            threads,
             |error| error,
             |hand| {
                 for n in 0..pieces {
@@ -323,18 +320,16 @@ mod tests {
     #[test]
     fn all_results_are_in_place_by_any_number_of_threads() {
         for threads in [0, 1, 2, 7] {
-            for past in [false, true] {
-                let (done, target) = run(9, None, threads, past);
-                assert!(done);
-                check(&target, 0..9);
-            }
+            let (done, target) = run(9, None, threads);
+            assert!(done);
+            check(&target, 0..9);
         }
     }
 
     #[test]
     fn a_pool_that_is_busy_otherwise_holds_up_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-        let (done, target) = pool.install(|| run(5, None, 4, false));
+        let (done, target) = pool.install(|| run(5, None, 4));
         assert!(done);
         check(&target, 0..5);
     }
@@ -342,7 +337,7 @@ mod tests {
     #[test]
     fn results_that_do_not_come_are_told_and_not_handed_out() {
         for bad in [0, 3, 8] {
-            let (done, target) = run(9, Some(bad), 2, false);
+            let (done, target) = run(9, Some(bad), 2);
             assert!(!done, "piece {bad} failed");
             check(&target, 0..bad);
             let piece = bad * CHUNKS * PITCH..(bad + 1) * CHUNKS * PITCH;
@@ -357,7 +352,7 @@ mod tests {
         let (from, to) =
             (from.as_ptr().expose_provenance(), target.as_mut_ptr().expose_provenance());
         let done = HandOut::beside(
-            (1, false),
+            1,
             |_| "not this",
             |hand| {
                 // SAFETY: both arrays live until the end.
@@ -374,7 +369,7 @@ mod tests {
         let run = || {
             let wrong =
                 |_: &HandOut<Later>| -> Result<(), DriverError> { panic!("while it queues") };
-            HandOut::beside((2, false), |error| error, wrong)
+            HandOut::beside(2, |error| error, wrong)
         };
         assert!(std::panic::catch_unwind(run).is_err());
     }

@@ -31,7 +31,7 @@ use crate::backend::Device;
 use crate::faults::Lost;
 use crate::sys::{self, capability, shared_per_block};
 use apply::Pipeline;
-pub use bandwidth::pinned_bandwidth;
+pub use bandwidth::PinnedCopies;
 #[doc(hidden)]
 pub use crossing::Crossings;
 #[doc(hidden)]
@@ -243,7 +243,7 @@ impl PatchKernel for CudaPatchKernel {
         let done = if reachable {
             pipeline.fetch((&host, &crossings), &parameters, cells, inputs, outputs, speeds)
         } else {
-            pipeline.apply(&crossings, &parameters, cells, inputs, outputs, speeds)
+            pipeline.apply(&parameters, cells, inputs, outputs, speeds)
         };
         self.noted(done)
     }
