@@ -51,7 +51,7 @@ pub fn write(files: &[File], folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn source(kernel: &Kernel) -> Result<String> {
-    let text = c::emit(kernel, &c::Options::new(Style::Fused))?;
+    let text = c::emit(kernel, &c::Options::new(Style::OpenMp))?;
     Ok(format!(
         "/* {}: see kernel.h. Written by temblor; change the physics or the scheme and build again. */\n\
          {QUIET}#include \"kernel.h\"\n\n{text}",
@@ -103,7 +103,9 @@ fn header(kernel: &Kernel) -> String {
     let mut text = format!(
         "/* {name}:\n   {physics} on patches of {p}^{d} voxels with {h} halo {voxels} on each side.\n   \
          {compile}\n   \
-         -ffp-contract=off gives the same bits on every machine. Link with -lm. */\n\
+         -ffp-contract=off gives the same bits on every machine. Link with -lm.\n   \
+         With -fopenmp, also when linking, patches are spread over threads, as many as OMP_NUM_THREADS\n   \
+         or omp_set_num_threads say; no bit depends on how many. */\n\
          #ifndef {upper}_H\n#define {upper}_H\n\n\
          #ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n\
          /* Doubles of an input chunk, and of an output chunk: the {output}. */\n\
@@ -135,7 +137,9 @@ fn header(kernel: &Kernel) -> String {
 /* Applies the kernel to K chunks, anywhere in memory, none a result and an input at once: unknown
    fastest, then x, y, z, the halo part of the input. Centre and size are those of the whole patch,
    m; t and dt s; speed takes the largest eigenvalue of each patch, m/s{none},
-   or is NULL. Returns 0, or 1 where memory is short. May be called by several threads at once. */
+   or is NULL. Returns 0, or 1 where memory is short. May be called by several threads at once:
+   compiled with -fopenmp, each call from outside a parallel region has threads of its own; one from
+   inside a region stays on its thread, as does one with little to do. */
 int {name}(
     {signature});
 
@@ -145,6 +149,13 @@ long {name}_scratch(int K);
 void {name}_prepare(double *scratch);
 void {name}_run(
     {signature}, double *scratch);
+
+#ifdef _OPENMP
+/* The same on T threads at once: T times {name}_scratch(K) doubles,
+   each part once given to {name}_prepare. */
+void {name}_team(
+    {signature}, double *scratch, int T);
+#endif
 
 #ifdef __cplusplus
 }}
@@ -166,7 +177,7 @@ fn readme(kernel: &Kernel, cuda: bool) -> String {
     format!(
         "`{name}` updates K patches of {p}^{d} voxels for the physics `{physics}`. `kernel.h` says how to \
          call it and how to compile `kernel.c`, which needs a C99 compiler and the mathematics library \
-         and nothing else.{more}\n",
+         and nothing else; with `-fopenmp` its patches are spread over threads.{more}\n",
         name = kernel.name,
         p = kernel.shape.cells,
         d = kernel.shape.dimensions,

@@ -9,7 +9,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use temblor_patch::{Cell, Kernel, Physics, Plan, Request, Scheme, export, interpret, lower};
 
-const PATCHES: usize = 9;
+/// Enough for several threads to take part.
+const PATCHES: usize = 30;
 
 fn kernel(physics: &str, scheme: &str, cells: u16, plan: Plan) -> Kernel {
     let physics = Arc::new(Physics::shipped(physics).expect("it ships"));
@@ -27,8 +28,9 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {says}");
 }
 
-/// Builds the program for a kernel in `folder` and gives its results: chunks and speeds.
-fn outside(kernel: &Kernel, folder: &Path, input: &[f64]) -> Vec<f64> {
+/// Builds the program for a kernel in `folder` and gives its results: chunks and speeds. With `parts`
+/// it is compiled for OpenMP, and so many parts of a team's scratch must be in use.
+fn outside(kernel: &Kernel, folder: &Path, input: &[f64], parts: Option<usize>) -> Vec<f64> {
     let files = export::files(kernel).expect("it can be printed");
     export::write(&files, folder).expect("the folder is writable");
     let (program, shape) = (folder.join("main"), &kernel.shape);
@@ -37,6 +39,8 @@ fn outside(kernel: &Kernel, folder: &Path, input: &[f64]) -> Vec<f64> {
     run(Command::new(compiler)
         .args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"])
         .args(["-pedantic", "-Wshadow"])
+        .args(parts.map(|parts| format!("-DPARTS={parts}")).as_slice())
+        .args(parts.map(|_| "-fopenmp").as_slice())
         .arg(format!("-DKERNEL={}", kernel.name))
         .arg(format!("-DINPUT={}", shape.input_len()))
         .arg(format!("-DOUTPUT={}", shape.output_len()))
@@ -49,7 +53,7 @@ fn outside(kernel: &Kernel, folder: &Path, input: &[f64]) -> Vec<f64> {
         .arg("-lm"));
     let (from, to) = (folder.join("in"), folder.join("out"));
     fs::write(&from, bytes(input)).expect("the folder is writable");
-    run(Command::new(&program).arg(&from).arg(&to));
+    run(Command::new(&program).arg(&from).arg(&to).env("OMP_NUM_THREADS", "4"));
     let output = fs::read(&to).expect("the program writes it");
     output.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
 }
@@ -81,7 +85,16 @@ fn holds(kernel: &Kernel, unfused: &Kernel) {
     }
     input.extend(&parameters);
     let folder = tempfile::tempdir().expect("temporary files can be written");
-    let got = outside(kernel, folder.path(), &input);
+    let got = outside(kernel, folder.path(), &input, None);
+    let text = fs::read_to_string(folder.path().join("kernel.c")).expect("it was written");
+    let (_, rest) =
+        text.split_once("const int T = K < ").expect("calls with little to do stay alone");
+    let least: usize = rest.split(' ').next().unwrap_or("").parse().expect("a number");
+    assert!((2..=PATCHES).contains(&least), "a call of {least} patches");
+    // Temporaries are all that a kernel writes to its scratch.
+    let parts = if kernel.stages.len() == 1 { 0 } else { 3 };
+    let spread = outside(kernel, folder.path(), &input, Some(parts));
+    assert!(bytes(&spread) == bytes(&got), "other bits with OpenMP");
 
     let length = kernel.shape.output_len();
     let mut wanted = vec![vec![0.0; length]; PATCHES];
@@ -130,17 +143,20 @@ fn the_texts_of_a_library_pass_a_strict_compiler_and_fit_a_page() {
         let files = export::files(&kernel(physics, scheme, 4, plan)).unwrap();
         export::write(&files, folder.path()).unwrap();
         let compiler = std::env::var_os("CC").unwrap_or("cc".into());
-        run(Command::new(compiler)
-            .args([
-                "-std=c99",
-                "-pedantic",
-                "-Wall",
-                "-Wextra",
-                "-Wconversion",
-                "-Wsign-conversion",
-            ])
-            .args(["-Wshadow", "-Wstrict-prototypes", "-Werror", "-fsyntax-only"])
-            .arg(folder.path().join("kernel.c")));
+        for more in [&[][..], &["-fopenmp"]] {
+            run(Command::new(&compiler)
+                .args([
+                    "-std=c99",
+                    "-pedantic",
+                    "-Wall",
+                    "-Wextra",
+                    "-Wconversion",
+                    "-Wsign-conversion",
+                ])
+                .args(["-Wshadow", "-Wstrict-prototypes", "-Werror", "-fsyntax-only"])
+                .args(more)
+                .arg(folder.path().join("kernel.c")));
+        }
         let long = files[0].text.lines().find(|line| line.len() > 100);
         assert_eq!(long, None, "{physics}, {scheme}");
     }

@@ -92,7 +92,8 @@ impl<'a> Frame<'a> {
             print_tables(kernel, stage, text);
         }
         let _ = writeln!(text, "  (void)table;\n}}\n");
-        let all = doubles + entries;
+        // Whole pairs of cache lines: threads of a team have one part after the other.
+        let all = (doubles + entries).next_multiple_of(16);
         let _ = writeln!(
             text,
             "long {name}_scratch(int K) {{\n  (void)K;\n  return {all};\n}}\n\n\

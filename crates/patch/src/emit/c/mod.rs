@@ -14,7 +14,12 @@
 //! int NAME(QIn, QOut, centre, size, t, dt, parameter, speed, K);   /* with scratch of its own */
 //! ```
 //! with the arguments of [`SIGNATURE`]; `speed` may be null, and `NAME` returns 0, or 1 where memory is
-//! short.
+//! short. Two styles are for compilers with OpenMP and have a function more,
+//! ```c
+//! void NAME_team(QIn, QOut, centre, size, t, dt, parameter, speed, K, double *scratch, int T);
+//! ```
+//! which works with T threads: [`Style::OpenMp`] with an even share of the patches and scratch of its own
+//! for each, [`Style::PlainOpenMp`] loop by loop.
 
 mod alike;
 mod families;
@@ -25,6 +30,7 @@ mod plain;
 mod planar;
 mod rows;
 mod segments;
+mod team;
 mod turn;
 
 use std::fmt::Write as _;
@@ -51,6 +57,24 @@ pub enum Style {
     Plain,
     /// As [`Style::Plain`], with all inputs packed into one array first and all outputs unpacked last.
     PlainFlat,
+    /// As [`Style::Fused`], with patches spread by OpenMP where the compiler is told to.
+    OpenMp,
+    /// As [`Style::Plain`], every loop nest spread by OpenMP over patches and rows of voxels.
+    PlainOpenMp,
+}
+
+impl Style {
+    /// Whether tiles of voxels are walked over patch by patch.
+    #[must_use]
+    pub const fn is_fused(self) -> bool {
+        matches!(self, Self::Fused | Self::OpenMp)
+    }
+
+    /// Whether the text has `NAME_team`.
+    #[must_use]
+    pub const fn has_team(self) -> bool {
+        matches!(self, Self::OpenMp | Self::PlainOpenMp)
+    }
 }
 
 /// What may be tuned.
@@ -83,14 +107,14 @@ pub fn flags(style: Style, contract: bool) -> Vec<&'static str> {
     let mut flags = vec![
         "-std=gnu99",
         "-O3",
-        "-fopenmp-simd",
+        if style.has_team() { "-fopenmp" } else { "-fopenmp-simd" },
         "-fno-math-errno",
         "-fno-trapping-math",
         // Terms of the physics may be inlined although others could call them.
         "-fno-semantic-interposition",
         contract,
     ];
-    if style == Style::Fused {
+    if style.is_fused() {
         // The loops over lanes are the vectors; looking for more in straight-line code took gcc 12
         // five times as long for code that was no faster.
         flags.extend(["-fno-tree-slp-vectorize", "-fno-inline-functions-called-once"]);
@@ -105,16 +129,21 @@ pub fn flags(style: Style, contract: bool) -> Vec<&'static str> {
 pub fn emit(kernel: &Kernel, options: &Options) -> Result<String> {
     let mut text = head(kernel);
     match options.style {
-        Style::Fused => {
+        Style::Fused | Style::OpenMp => {
             let stored = rows::stored(kernel);
             let (kernel, forms) =
                 stored.as_ref().map_or((kernel, &[][..]), |(made, forms)| (made, forms));
             fused::emit(kernel, forms, options, &mut text);
         }
-        Style::Plain => plain::emit(kernel, false, &mut text)?,
-        Style::PlainFlat => plain::emit(kernel, true, &mut text)?,
+        Style::Plain | Style::PlainFlat | Style::PlainOpenMp => {
+            plain::emit(kernel, options.style, &mut text)?;
+        }
     }
-    tail(kernel, &mut text);
+    if options.style == Style::OpenMp {
+        team::emit(kernel, &mut text);
+    } else {
+        tail(kernel, &mut text);
+    }
     Ok(text)
 }
 

@@ -3,27 +3,33 @@
 //! A loop nest over all patches and voxels per statement, in the order of the scheme, with temporaries
 //! for all patches; terms are called as the user wrote them, on private arrays; what is alike for all
 //! unknowns is a loop over unknowns.
+//!
+//! With OpenMP every loop nest is a parallel region of its own, collapsed over patches and rows of
+//! voxels, as the baseline with threads of Stokes et al. 2026 (arXiv:2608.19273, section IV-A) has it.
 
 use std::fmt::Write as _;
 
 use super::alike::{Group, groups};
 use super::frame::written;
-use super::{SIGNATURE, base, length, loaded, position, temporaries, uniform_leaf};
+use super::{SIGNATURE, Style, base, length, loaded, position, temporaries, uniform_leaf};
 use crate::emit::{Scalars, depth_first, graph_order, literal, place};
 use crate::error::Result;
 use crate::graph::{BlockId, Coordinate, Leaf, Value};
 use crate::kernel::{Call, INPUT, Kernel, OUTPUT, Stage, Write};
 use crate::physics::Term;
 
-pub(super) fn emit(kernel: &Kernel, flat: bool, text: &mut String) -> Result<()> {
+pub(super) fn emit(kernel: &Kernel, style: Style, text: &mut String) -> Result<()> {
+    if style.has_team() {
+        text.push_str("#include <omp.h>\n\n");
+    }
     let calls = kernel.stages.iter().any(|stage| stage.call.is_some());
     if calls {
         let _ = writeln!(text, "/* {} */\n{}", kernel.physics.file, kernel.physics.text);
     }
     for (number, stage) in kernel.stages.iter().enumerate() {
-        print_stage(kernel, number, stage, text)?;
+        print_stage(kernel, number, stage, style, text)?;
     }
-    print_entry(kernel, flat, text);
+    print_entry(kernel, style, text);
     Ok(())
 }
 
@@ -50,7 +56,7 @@ fn computed(kernel: &Kernel, stage: &Stage) -> Result<Vec<Value>> {
 }
 
 /// The struct of the physics' parameters.
-fn print_parameters(kernel: &Kernel, text: &mut String) {
+fn print_parameters(kernel: &Kernel, indent: usize, text: &mut String) {
     let members: Vec<String> = kernel
         .physics
         .parameters
@@ -66,29 +72,97 @@ fn print_parameters(kernel: &Kernel, text: &mut String) {
             format!(".{} = {value}", known.name)
         })
         .collect();
-    let _ = writeln!(text, "  const parameters P = {{{}}};\n  (void)P;", members.join(", "));
+    let space = " ".repeat(indent);
+    let members = members.join(", ");
+    let _ = writeln!(text, "{space}const parameters P = {{{members}}};\n{space}(void)P;");
 }
 
-fn print_stage(kernel: &Kernel, number: usize, stage: &Stage, text: &mut String) -> Result<()> {
-    let (graph, scalars) = (&kernel.graph, Scalars::new(&kernel.graph));
+fn print_stage(
+    kernel: &Kernel,
+    number: usize,
+    stage: &Stage,
+    style: Style,
+    text: &mut String,
+) -> Result<()> {
     let outputs = computed(kernel, stage)?;
+    let team = if style.has_team() { ", int T" } else { "" };
     let _ = writeln!(
         text,
-        "/* {} */\nstatic void {}_stage{number}({SIGNATURE}, double *scratch) {{",
+        "/* {} */\nstatic void {}_stage{number}({SIGNATURE}, double *scratch{team}) {{",
         stage.name.replace("*/", "* /"),
         kernel.name
     );
-    if stage.call.is_some() {
-        print_parameters(kernel, text);
+    let (low, high) = (stage.low, stage.high);
+    let [x, y, z] = [("x", 0), ("y", 1), ("z", 2)].map(|(name, axis): (&str, usize)| {
+        format!("for (int {name} = {}; {name} < {}; {name}++)", low[axis], high[axis])
+    });
+    if style.has_team() {
+        // What a patch's voxels share is found again for every row, so that the three loops collapse.
+        let _ = writeln!(
+            text,
+            "#pragma omp parallel for collapse(3) num_threads(T)\n  \
+             for (int k = 0; k < K; k++)\n  {z}\n  {y} {{"
+        );
+        if stage.call.is_some() {
+            // Here and not before, where it would be memory that threads share and no constants.
+            print_parameters(kernel, 4, text);
+        }
+        print_patch(kernel, stage, &outputs, text);
+        if stage.maximum.is_some() {
+            let _ = writeln!(text, "    double largest = {};", literal(super::LEAST));
+        }
+        let _ = writeln!(text, "    {x} {{");
+    } else {
+        if stage.call.is_some() {
+            print_parameters(kernel, 2, text);
+        }
+        text.push_str("  for (int k = 0; k < K; k++) {\n");
+        print_patch(kernel, stage, &outputs, text);
+        if stage.maximum.is_some() {
+            text.push_str("    double largest = speed ? speed[k] : 0.0;\n");
+        }
+        let _ = writeln!(text, "    {z}\n    {y}\n    {x} {{");
     }
-    text.push_str("  for (int k = 0; k < K; k++) {\n");
-    for block in loaded(graph, &outputs) {
+    print_voxel(kernel, &Scalars::new(&kernel.graph), stage, text)?;
+    text.push_str("    }\n");
+    if stage.maximum.is_none() {
+        text.push_str("  }\n}\n\n");
+    } else if style.has_team() {
+        // A maximum per row, compared in the order of the rows, so that no bit depends on threads.
+        let (rows, per_plane) = (rows(stage), high[1] - low[1]);
+        let before = temporary(kernel);
+        let _ = writeln!(
+            text,
+            "    (scratch + (size_t){before} * K + (size_t){rows} * k)\
+             [(z - ({})) * {per_plane} + y - ({})] = largest;\n  }}\n  if (!speed)\n    return;\n\
+             #pragma omp parallel for num_threads(T)\n  for (int k = 0; k < K; k++) {{\n    \
+             const double *const row = scratch + (size_t){before} * K + (size_t){rows} * k;\n    \
+             double largest = speed[k];\n    for (int r = 0; r < {rows}; r++)\n      \
+             largest = row[r] > largest ? row[r] : largest;\n    speed[k] = largest;\n  }}\n}}\n",
+            low[2], low[1]
+        );
+    } else {
+        text.push_str("    if (speed)\n      speed[k] = largest;\n  }\n}\n\n");
+    }
+    Ok(())
+}
+
+/// Rows along x of a stage.
+fn rows(stage: &Stage) -> usize {
+    let extent = |axis: usize| usize::try_from(stage.high[axis] - stage.low[axis]).unwrap_or(0);
+    extent(1) * extent(2)
+}
+
+/// What all voxels of patch `k` have alike.
+fn print_patch(kernel: &Kernel, stage: &Stage, outputs: &[Value], text: &mut String) {
+    let (graph, scalars) = (&kernel.graph, Scalars::new(&kernel.graph));
+    for block in loaded(graph, outputs) {
         let _ = writeln!(text, "    const double *const b{} = {};", block.0, start(kernel, block));
     }
     for block in written(stage) {
         let _ = writeln!(text, "    double *const o{} = {};", block.0, start(kernel, block));
     }
-    let order = depth_first(graph, &outputs);
+    let order = depth_first(graph, outputs);
     let uniform: Vec<Value> =
         order.iter().copied().filter(|&value| scalars.is_uniform(value)).collect();
     let uniform = graph_order(graph, &uniform);
@@ -102,23 +176,6 @@ fn print_stage(kernel: &Kernel, number: usize, stage: &Stage, text: &mut String)
              (void)low{axis}, (void)dx{axis};"
         );
     }
-    if stage.maximum.is_some() {
-        text.push_str("    double largest = speed ? speed[k] : 0.0;\n");
-    }
-    let (low, high) = (stage.low, stage.high);
-    let _ = writeln!(
-        text,
-        "    for (int z = {}; z < {}; z++)\n    for (int y = {}; y < {}; y++)\n    \
-         for (int x = {}; x < {}; x++) {{",
-        low[2], high[2], low[1], high[1], low[0], high[0]
-    );
-    print_voxel(kernel, &scalars, stage, text)?;
-    text.push_str("    }\n");
-    if stage.maximum.is_some() {
-        text.push_str("    if (speed)\n      speed[k] = largest;\n");
-    }
-    text.push_str("  }\n}\n\n");
-    Ok(())
 }
 
 fn print_voxel(kernel: &Kernel, scalars: &Scalars, stage: &Stage, text: &mut String) -> Result<()> {
@@ -244,19 +301,29 @@ fn voxel_load(kernel: &Kernel, leaf: Leaf) -> String {
     format!("(b{} + {} + {})", block.0, base(kernel, block, place.along), place.constant)
 }
 
-fn print_entry(kernel: &Kernel, flat: bool, text: &mut String) {
+/// Doubles of a patch's temporaries.
+fn temporary(kernel: &Kernel) -> usize {
+    temporaries(kernel).map(|block| length(kernel, block)).sum()
+}
+
+fn print_entry(kernel: &Kernel, style: Style, text: &mut String) {
     let name = &kernel.name;
-    let temporary: usize = temporaries(kernel).map(|block| length(kernel, block)).sum();
+    let (flat, team) = (style == Style::PlainFlat, style.has_team());
+    let temporary = temporary(kernel);
     let (inputs, outputs) = (kernel.shape.input_len(), kernel.shape.output_len());
     let packed = if flat { inputs + outputs } else { 0 };
     // Two doubles per patch hold the pointers into the packed arrays.
     let pointers = if flat { 2 } else { 0 };
-    let all = temporary + packed + pointers;
+    let reduced = kernel.stages.iter().filter(|stage| stage.maximum.is_some());
+    let maxima = if team { reduced.map(rows).max().unwrap_or(0) } else { 0 };
+    let all = temporary + packed + pointers + maxima;
+    let (entry, argument, threads) =
+        if team { ("team", ", int T", ", T") } else { ("run", "", "") };
     let _ = writeln!(
         text,
         "long {name}_scratch(int K) {{\n  return {all}l * K;\n}}\n\n\
          void {name}_prepare(double *scratch) {{\n  (void)scratch;\n}}\n\n\
-         void {name}_run({SIGNATURE}, double *scratch) {{"
+         void {name}_{entry}({SIGNATURE}, double *scratch{argument}) {{"
     );
     let (mut source, mut target) = ("QIn", "QOut");
     if flat {
@@ -285,7 +352,7 @@ fn print_entry(kernel: &Kernel, flat: bool, text: &mut String) {
         let _ = writeln!(
             text,
             "  {name}_stage{number}({source}, {target}, centre, size, t, dt, parameter, speed, K, \
-             scratch);"
+             scratch{threads});"
         );
     }
     if flat {
@@ -296,4 +363,12 @@ fn print_entry(kernel: &Kernel, flat: bool, text: &mut String) {
         );
     }
     text.push_str("}\n");
+    if team {
+        let _ = writeln!(
+            text,
+            "\nvoid {name}_run({SIGNATURE}, double *scratch) {{\n  \
+             {name}_team(QIn, QOut, centre, size, t, dt, parameter, speed, K, scratch, \
+             omp_get_max_threads());\n}}"
+        );
+    }
 }
