@@ -34,6 +34,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("plain-flat", Plan::Unfused),
         ("fused", Plan::Fused),
         ("staged", Plan::Staged(staged_names)),
+        ("plain-openmp", Plan::Unfused),
+        ("openmp", Plan::Fused),
     ] {
         if std::env::var("ONLY").is_ok_and(|only| !only.split(',').any(|name| name == schedule)) {
             continue;

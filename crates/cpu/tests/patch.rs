@@ -89,9 +89,14 @@ fn hold(physics: &str, scheme: &str, dimensions: u8, cells: u16, staged: &[&str]
     let staged = kernel(physics, scheme, dimensions, cells, names(staged));
     // Where the physics has no use for a block, nothing is left to store.
     let tiles = if staged.stages.len() == 1 { "fused" } else { "staged" };
-    for (kernel, schedule) in
-        [(&fused, "fused"), (&staged, tiles), (&unfused, "plain"), (&unfused, "plain-flat")]
-    {
+    for (kernel, schedule) in [
+        (&fused, "fused"),
+        (&staged, tiles),
+        (&unfused, "plain"),
+        (&unfused, "plain-flat"),
+        (&staged, "openmp"),
+        (&unfused, "plain-openmp"),
+    ] {
         let got = apply(&backend, kernel, Some(schedule), &case);
         let what = format!("{physics}, {scheme}, d = {dimensions}, p = {cells}, {schedule}");
         assert_same(&got, &want, &what);
@@ -122,7 +127,9 @@ fn schedules_of_ccz4_give_the_interpreters_bits() {
     let case = random(&unfused, 2);
     let want = apply(&ReferenceBackend::new(), &unfused, None, &case);
     let backend = CpuBackend::new();
-    for (plan, schedule) in [(Plan::Unfused, "plain"), (Plan::Fused, "fused")] {
+    for (plan, schedule) in
+        [(Plan::Unfused, "plain"), (Plan::Fused, "fused"), (Plan::Unfused, "plain-openmp")]
+    {
         let kernel = kernel("ccz4", "fd4", 3, 3, plan);
         assert_same(&apply(&backend, &kernel, Some(schedule), &case), &want, schedule);
     }
@@ -214,15 +221,46 @@ fn results_are_the_same_bits_for_every_number_of_threads() {
     }
 }
 
+/// Results of a schedule on so many threads.
+fn with_threads(threads: usize, kernel: &Kernel, schedule: &str, case: &Case) -> Results {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let pool = pool.build().expect("threads can be had");
+    pool.install(|| apply(&CpuBackend::new(), kernel, Some(schedule), case))
+}
+
+#[test]
+fn teams_give_the_bits_of_the_same_loops_without_for_every_number_of_threads() {
+    // Speeds and none; 16: in slabs, of two planes where there are threads enough.
+    for (scheme, cells) in [("rusanov", 3), ("fd4", 6), ("rusanov", 16), ("fd4", 16)] {
+        let fused = kernel("euler", scheme, 3, cells, Plan::Fused);
+        let unfused = kernel("euler", scheme, 3, cells, Plan::Unfused);
+        for patches in [1, 3, 17] {
+            let case = random(&fused, patches);
+            for (kernel, alone, team) in
+                [(&fused, "fused", "openmp"), (&unfused, "plain", "plain-openmp")]
+            {
+                let want = with_threads(1, kernel, alone, &case);
+                for threads in [1, 2, 3, 16] {
+                    let got = with_threads(threads, kernel, team, &case);
+                    let what = format!("{scheme}, p = {cells}, K = {patches}, {team}, {threads}");
+                    assert_same(&got, &want, &what);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn steps_of_a_set_are_the_same_bits_for_every_number_of_threads() {
     let fused = kernel("euler", "rusanov", 3, 16, Plan::Fused);
+    let unfused = kernel("euler", "rusanov", 3, 16, Plan::Unfused);
     let case = random(&fused, 3);
     let backend = CpuBackend::new();
-    let with = |threads| -> Results {
+    let with = |threads, kernel: &Kernel, schedule: &str| -> Results {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let made = backend.patch_kernel(&fused, &PatchOptions::new(false)).unwrap();
+            let options = PatchOptions::new(false).with_schedule(schedule);
+            let made = backend.patch_kernel(kernel, &options).unwrap();
             let mut set = made.patches(&case.cells, 2, 0).unwrap();
             for (patch, chunk) in case.inputs.iter().enumerate() {
                 set.upload(0, patch, chunk).unwrap();
@@ -236,9 +274,14 @@ fn steps_of_a_set_are_the_same_bits_for_every_number_of_threads() {
             (chunks, vec![set.speed(1).unwrap()])
         })
     };
-    let want = with(1);
-    for threads in [2, 16] {
-        assert_same(&with(threads), &want, &format!("{threads} threads"));
+    let want = with(1, &fused, "fused");
+    for (kernel, schedule) in
+        [(&fused, "fused"), (&fused, "openmp"), (&unfused, "plain"), (&unfused, "plain-openmp")]
+    {
+        for threads in [2, 16] {
+            let got = with(threads, kernel, schedule);
+            assert_same(&got, &want, &format!("{schedule}, {threads} threads"));
+        }
     }
 }
 
@@ -263,6 +306,57 @@ fn without_a_compiler_the_interpreter_runs_and_says_so() {
     assert_eq!(made.report().made_by, "interpreter");
     let note = made.report().note.clone().unwrap();
     assert!(note.contains("`false`") && note.contains("CC"), "{note}");
+}
+
+#[test]
+fn without_openmp_its_schedules_are_not_listed_and_say_what_to_install() {
+    // As above: a compiler that knows everything else.
+    const CHILD: &str = "TEMBLOR_TEST_WITHOUT_OPENMP";
+    if std::env::var_os(CHILD).is_none() {
+        let name = "without_openmp_its_schedules_are_not_listed_and_say_what_to_install";
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = folder.path().join("cc");
+        let text = "#!/bin/sh\nfor flag; do\n  [ \"$flag\" = -fopenmp ] && { echo no omp.h >&2; exit 1; }\ndone\n\
+                    exec cc \"$@\"\n";
+        std::fs::write(&compiler, text).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&compiler, mode).unwrap();
+        let cache = folder.path().join("cache");
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(CHILD, "1")
+            .env("CC", &compiler)
+            .env("XDG_CACHE_HOME", &cache)
+            .output()
+            .unwrap();
+        let says = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && says.contains("1 passed"), "{says}");
+        // What was refused leaves no text behind.
+        let kept = std::fs::read_dir(cache.join("temblor/patch")).unwrap();
+        let names: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+        return;
+    }
+    let fused = kernel("euler", "rusanov", 2, 3, Plan::Fused);
+    let backend = CpuBackend::new();
+    let listed = ["fused", "plain", "plain-flat", "interpreter"];
+    assert_eq!(backend.patch_schedules(&fused).unwrap(), listed);
+    let made = backend.patch_kernel(&fused, &PatchOptions::new(false)).unwrap();
+    assert_eq!(made.report().schedule, "fused");
+    for schedule in ["openmp", "plain-openmp"] {
+        let options = PatchOptions::new(false).with_schedule(schedule);
+        let Err(error) = backend.patch_kernel(&fused, &options) else { panic!("it is refused") };
+        let error = error.to_string();
+        let wanted = [schedule, "no omp.h", "libgomp", "libomp"];
+        assert!(wanted.iter().all(|word| error.contains(word)), "{error}");
+    }
+}
+
+#[test]
+fn schedules_with_openmp_stand_behind_those_without() {
+    let fused = kernel("euler", "rusanov", 2, 3, Plan::Fused);
+    let listed = ["fused", "plain", "plain-flat", "openmp", "plain-openmp", "interpreter"];
+    assert_eq!(CpuBackend::new().patch_schedules(&fused).unwrap(), listed);
 }
 
 #[test]

@@ -80,8 +80,28 @@ impl Compiler {
         Ok(Self { command, name, identity: hasher.finish(), native })
     }
 
+    /// What it is called by.
+    pub(crate) fn command(&self) -> &OsString {
+        &self.command
+    }
+
     /// A library of a text, from the cache or compiled now.
     pub(crate) fn library(&self, name: &str, text: &str, flags: &[&str]) -> io::Result<PathBuf> {
+        self.find(name, text, flags, true)
+    }
+
+    /// The same for a text that only asks whether it can be compiled.
+    pub(crate) fn probe_library(
+        &self,
+        name: &str,
+        text: &str,
+        flags: &[&str],
+    ) -> io::Result<PathBuf> {
+        self.find(name, text, flags, false)
+    }
+
+    /// A library of a text; a text that is refused stays for the user to look at if `kept`.
+    fn find(&self, name: &str, text: &str, flags: &[&str], kept: bool) -> io::Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
         (self.identity, text, flags, &self.native, &self.command).hash(&mut hasher);
         let folder = folder()?;
@@ -99,8 +119,10 @@ impl Compiler {
         fs::write(&own_source, text)?;
         let compiled = self.compile(&own_source, &own_library, flags);
         if let Err(error) = compiled {
-            // The text stays for the user to look at.
             let _ = fs::remove_file(&own_library);
+            if !kept {
+                let _ = fs::remove_file(&own_source);
+            }
             return Err(error);
         }
         // The library before the text: one is valid only with the other.

@@ -2,10 +2,10 @@
 
 #![allow(unsafe_code, reason = "threads write halos of an array whose interiors others read")]
 
-use rayon::prelude::*;
 use temblor_backend::Beyond;
 
 use super::geometry::Geometry;
+use super::tasks::{self, Hands};
 
 /// Patches side by side, open to all threads.
 struct Patches {
@@ -22,6 +22,7 @@ unsafe impl Sync for Patches {}
 /// # Panics
 /// Where patches are thinner than their halo, and where lengths do not go together.
 pub(crate) fn exchange(
+    hands: Hands,
     values: &mut [f64],
     geometry: &Geometry,
     dimensions: usize,
@@ -32,7 +33,8 @@ pub(crate) fn exchange(
     assert_eq!(values.len(), length * neighbours.len());
     let patches = Patches { start: values.as_mut_ptr(), values: values.len() };
     let patches = &patches;
-    neighbours.par_iter().enumerate().with_min_len(16).for_each(|(own, beyond)| {
+    tasks::numbers(hands, neighbours.len(), 16, |own| {
+        let beyond = &neighbours[own];
         for axis in 0..dimensions {
             for side in 0..2 {
                 let (source, behind) = match beyond[axis][side] {

@@ -1,11 +1,10 @@
 //! Results of a few patches on their way into a state, kept from call to call.
 
-use std::sync::Mutex;
-
 use temblor_backend::Result;
 
 use super::batch::Cells;
 use super::engine::Engine;
+use super::idle::Idle;
 
 /// Values that the results of one call take at most, unless a patch alone has more: they stay in the
 /// second-level cache until they are copied.
@@ -79,16 +78,14 @@ impl Room {
 
 /// Room that no thread uses at the moment.
 #[derive(Debug, Default)]
-pub(crate) struct Rooms(Mutex<Vec<Room>>);
+pub(crate) struct Rooms(Idle<Room>);
 
 impl Rooms {
     /// Lends room to a task.
     pub(crate) fn with<T>(&self, task: impl FnOnce(&mut Room) -> T) -> T {
-        let list = || self.0.lock().expect("no thread panics while it holds the list");
-        let taken = list().pop();
-        let mut room = taken.unwrap_or_default();
+        let mut room = self.0.take().unwrap_or_default();
         let done = task(&mut room);
-        list().push(room);
+        self.0.keep(room);
         done
     }
 }

@@ -93,15 +93,14 @@ impl CpuSet {
         unknowns: usize,
     ) -> Result<f64> {
         let (length, output) = (self.shape.input_len(), engine.kernel.shape.output_len());
-        if engine.cuts(self.cells.len()) {
+        let hands = engine.hands();
+        if engine.shares(self.cells.len()) {
             return self.rooms.with(|room| {
                 let all = from.unwrap_or(to);
                 let (results, speed) = room.run_all(engine, &self.parameters, &self.cells, all)?;
-                let pairs = to.chunks_mut(length).zip(results.chunks(output));
-                tasks::each(pairs, |(to, result)| {
-                    self.geometry.put(result, to, unknowns);
-                    Ok(())
-                })?;
+                tasks::chunks(hands, to, length, |patch, to| {
+                    self.geometry.put(&results[patch * output..][..output], to, unknowns);
+                });
                 Ok(speed)
             });
         }
@@ -125,7 +124,7 @@ impl CpuSet {
             })
         };
         let all = to.chunks_mut(task * length).enumerate();
-        tasks::each(all, |(number, to)| step(number * task, to)).map(largest)
+        tasks::each(hands, all, |(number, to)| step(number * task, to)).map(largest)
     }
 }
 
@@ -201,7 +200,8 @@ impl PatchSet for CpuSet {
     fn exchange(&mut self, state: usize) -> Result<()> {
         let state = self.state(state)?;
         let axes = usize::from(self.shape.dimensions);
-        memory::exchange(&mut self.states[state], &self.geometry, axes, &self.neighbours);
+        let hands = self.engines.main.hands();
+        memory::exchange(hands, &mut self.states[state], &self.geometry, axes, &self.neighbours);
         Ok(())
     }
 
@@ -256,7 +256,7 @@ impl PatchSet for CpuSet {
         self.speeds[into] = None;
         let own = into == base;
         let (geometry, rates, states) = (&self.geometry, &self.rates, &self.states);
-        to.par_chunks_mut(length).enumerate().for_each(|(patch, to)| {
+        tasks::chunks(self.engines.main.hands(), &mut to, length, |patch, to| {
             if !own {
                 geometry.copy(&states[base][patch * length..][..length], to);
             }
@@ -305,7 +305,8 @@ impl PatchSet for CpuSet {
             })
         };
         let all = self.states[state].chunks(task * length).enumerate();
-        tasks::each(all, |(number, patches)| find(number * task, patches)).map(largest)
+        tasks::each(engine.hands(), all, |(number, patches)| find(number * task, patches))
+            .map(largest)
     }
 
     fn fault(&mut self, state: usize) -> Result<Option<PatchFault>> {

@@ -9,21 +9,24 @@ use temblor_patch::{Kernel, Slab};
 
 use super::batch::Cells;
 use super::engine::Engine;
-use super::tasks;
+use super::tasks::{self, Hands};
 
 /// Makes what runs a kernel.
 pub(crate) type Maker = Arc<dyn Fn(Kernel) -> Result<Engine> + Send + Sync>;
 
-/// Slabs that a patch may be cut into.
-const PARTS: [u16; 3] = [2, 3, 4];
-
-/// Least work of a slab, microseconds.
-const LEAST: f64 = 10.0;
+/// Slabs that a patch may be cut into, and the least work of one, microseconds.
+fn worth(hands: Hands) -> (&'static [u16], f64) {
+    match hands {
+        Hands::Rayon => (&[2, 3, 4], 10.0),
+        Hands::Team(_) => (&[2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16], 3.0),
+    }
+}
 
 /// The ways to cut a kernel's patches.
 pub(crate) struct Slabs {
     cuts: Vec<Cut>,
     maker: Maker,
+    hands: Hands,
 }
 
 /// A way to cut a patch, with what runs it.
@@ -37,25 +40,27 @@ pub(crate) struct Cut {
 pub(crate) struct Ready<'a> {
     slab: &'a Slab,
     engine: &'a Engine,
+    hands: Hands,
 }
 
 impl Slabs {
     /// None where a patch cannot be cut, or is worth no cut.
-    pub(crate) fn new(kernel: &Kernel, maker: Maker) -> Option<Self> {
-        let slabs = PARTS.iter().filter_map(|&parts| kernel.slab(parts));
-        let worth = slabs.filter(|slab| tasks::cost(&slab.kernel) >= LEAST);
+    pub(crate) fn new(kernel: &Kernel, maker: Maker, hands: Hands) -> Option<Self> {
+        let (parts, least) = worth(hands);
+        let slabs = parts.iter().filter_map(|&parts| kernel.slab(parts));
+        let worth = slabs.filter(|slab| tasks::cost(&slab.kernel) >= least);
         let cuts: Vec<Cut> = worth.map(|slab| Cut { slab, engine: OnceLock::new() }).collect();
-        (!cuts.is_empty()).then_some(Self { cuts, maker })
+        (!cuts.is_empty()).then_some(Self { cuts, maker, hands })
     }
 
     /// The cut that so many patches gain most from, if any.
     pub(crate) fn suited(&self, patches: usize) -> Option<Ready<'_>> {
         let choices = self.cuts.iter().map(|cut| cut.slab.parts);
-        let parts = tasks::parts(patches, rayon::current_num_threads(), choices);
+        let parts = self.hands.parts(patches, choices);
         let cut = self.cuts.iter().find(|cut| cut.slab.parts == parts)?;
         let make = || (self.maker)(cut.slab.kernel.clone()).ok();
         let engine = cut.engine.get_or_init(make).as_ref()?;
-        Some(Ready { slab: &cut.slab, engine })
+        Some(Ready { slab: &cut.slab, engine, hands: self.hands })
     }
 }
 
@@ -77,7 +82,7 @@ impl Ready<'_> {
                 (patch, &input[part * slab.input_step..][..slab.input_len], output)
             })
         });
-        let found = tasks::each(parts, |(patch, input, output)| {
+        let found = tasks::each(self.hands, parts, |(patch, input, output)| {
             let mut speed = [f64::NEG_INFINITY];
             self.engine.run_task(parameters, cells, patch, &[input], &mut [output], &mut speed)?;
             Ok((patch, speed[0]))
@@ -101,6 +106,7 @@ mod tests {
 
     use super::super::code;
     use super::super::compiler::Compiler;
+    use super::super::team;
     use super::*;
 
     type Results = (Vec<Vec<f64>>, Vec<f64>);
@@ -114,8 +120,9 @@ mod tests {
     /// Results of patches whole and in slabs.
     fn both(kernel: &Kernel, parts: u16, contract: bool) -> [Results; 2] {
         let compiler = Compiler::host().unwrap();
-        let maker: Maker =
-            Arc::new(move |kernel| code("cpu", &compiler, kernel, Style::Fused, contract));
+        let maker: Maker = Arc::new(move |kernel| {
+            code("cpu", &compiler, kernel, Style::Fused, contract, Hands::Rayon)
+        });
         let mut random = ChaCha8Rng::seed_from_u64(11);
         let rest: &[f64] = match kernel.physics.name.as_str() {
             "euler" => &[1.0, 0.0, 0.0, 0.0, 2.5],
@@ -138,7 +145,7 @@ mod tests {
         let whole = maker(kernel.clone()).unwrap();
         let slab = kernel.slab(parts).unwrap();
         let engine = maker(slab.kernel.clone()).unwrap();
-        let ready = Ready { slab: &slab, engine: &engine };
+        let ready = Ready { slab: &slab, engine: &engine, hands: Hands::Rayon };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         [false, true].map(|cut| {
             let mut results = vec![vec![f64::NAN; kernel.shape.output_len()]; 3];
@@ -184,13 +191,18 @@ mod tests {
     #[test]
     fn only_patches_worth_it_are_cut() {
         let maker: Maker = Arc::new(|_| unreachable!("nothing is compiled before it is used"));
-        let slabs = |cells| {
+        let slabs = |cells, hands| {
             let kernel = kernel("euler", "rusanov", 3, cells, Plan::Fused);
-            Slabs::new(&kernel, maker.clone())
+            Slabs::new(&kernel, maker.clone(), hands)
                 .map(|slabs| slabs.cuts.iter().map(|cut| cut.slab.parts).collect::<Vec<_>>())
         };
-        assert_eq!(slabs(6), None);
-        assert_eq!(slabs(16), Some(vec![2, 4]));
+        assert_eq!(slabs(6, Hands::Rayon), None);
+        assert_eq!(slabs(16, Hands::Rayon), Some(vec![2, 4]));
+        // A team's parts may be finer.
+        let team = Hands::Team(team::host(&Compiler::host().unwrap()).unwrap());
+        assert_eq!(slabs(3, team), None);
+        assert_eq!(slabs(6, team), None);
+        assert_eq!(slabs(16, team), Some(vec![2, 4, 8, 16]));
     }
 
     #[test]
@@ -199,7 +211,7 @@ mod tests {
             Err(temblor_backend::Error::Unsupported { backend: "cpu".into(), what: "it".into() })
         });
         let kernel = kernel("euler", "rusanov", 3, 16, Plan::Fused);
-        let slabs = Slabs::new(&kernel, maker).unwrap();
+        let slabs = Slabs::new(&kernel, maker, Hands::Rayon).unwrap();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
         assert!(pool.install(|| slabs.suited(1)).is_none());
     }

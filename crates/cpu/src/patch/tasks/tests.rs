@@ -6,6 +6,12 @@ use temblor_backend::Error;
 
 use super::*;
 
+fn team() -> Hands {
+    let compiler = super::super::compiler::Compiler::host().expect("these tests need a compiler");
+    let team = super::super::team::host(&compiler);
+    Hands::Team(team.expect("these tests need a compiler with OpenMP"))
+}
+
 fn pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
@@ -45,12 +51,16 @@ fn patches_are_cut_where_they_are_few() {
     // Two threads: of 3 patches in halves each has three.
     assert_eq!([1, 2, 3, 4].map(|patches| parts(patches, 2, [2, 3].into_iter())), [2, 3, 2, 1]);
     assert_eq!(parts(1, 1, [2, 4].into_iter()), 1);
+    // A team: as coarse as gives every thread one, and finer only where that is worth the planes that are
+    // computed twice.
+    let cut = |patches| parts_of_team(patches, 16, [2, 4, 8, 16].into_iter());
+    assert_eq!([1, 2, 3, 4, 8, 12, 16, 17, 24, 32].map(cut), [16, 8, 16, 4, 2, 4, 1, 8, 2, 1]);
     assert_eq!(parts(1, 16, std::iter::empty()), 1);
 }
 
 #[test]
 fn every_item_is_worked_on_once_and_results_keep_their_order() {
-    for threads in [1, 2, 5] {
+    for (threads, hands) in [(1, Hands::Rayon), (2, Hands::Rayon), (5, Hands::Rayon), (5, team())] {
         for items in [0, 1, 2, 7, 100] {
             let counts: Vec<AtomicUsize> = (0..items).map(|_| AtomicUsize::new(0)).collect();
             let work = |item: usize| {
@@ -58,8 +68,8 @@ fn every_item_is_worked_on_once_and_results_keep_their_order() {
                 Ok(item * item)
             };
             // From a thread of the pool, and from one outside (of the global pool).
-            let from_inside = pool(threads).install(|| each(0..items, work)).unwrap();
-            let from_outside = each(0..items, work).unwrap();
+            let from_inside = pool(threads).install(|| each(hands, 0..items, work)).unwrap();
+            let from_outside = each(hands, 0..items, work).unwrap();
             let squares: Vec<usize> = (0..items).map(|item| item * item).collect();
             assert_eq!(from_inside, squares);
             assert_eq!(from_outside, squares);
@@ -70,15 +80,70 @@ fn every_item_is_worked_on_once_and_results_keep_their_order() {
 
 #[test]
 fn several_threads_work_at_once() {
-    // Each waits for the other, so that one thread alone would never end.
-    let met = std::sync::Barrier::new(2);
-    pool(2).install(|| {
-        each(0..2, |_| {
-            met.wait();
-            Ok(())
+    for hands in [Hands::Rayon, team()] {
+        // Each waits for the other, so that one thread alone would never end.
+        let met = std::sync::Barrier::new(2);
+        pool(2).install(|| {
+            each(hands, 0..2, |_| {
+                met.wait();
+                Ok(())
+            })
+            .unwrap();
+        });
+    }
+}
+
+#[test]
+fn teams_share_tasks_evenly_and_leave_small_calls_to_one_thread() {
+    for threads in [1, 2, 3, 16] {
+        for tasks in [0, 1, 5, 16, 17, 100] {
+            let shares = (0..threads).map(|thread| share(tasks, thread, threads));
+            let all: Vec<usize> = shares.clone().flatten().collect();
+            assert_eq!(all, (0..tasks).collect::<Vec<_>>());
+            let longest = shares.map(|share| share.len()).max();
+            assert_eq!(longest, Some(tasks.div_ceil(threads)));
+        }
+    }
+    let task = |patches, cost| pool(16).install(|| team().task(patches, cost));
+    assert_eq!([task(5, 1.0), task(6, 1.0), task(17, 1.0), task(2048, 1.0)], [5, 1, 2, 128]);
+    assert_eq!(pool(1).install(|| team().task(2048, 1.0)), 2048);
+}
+
+#[test]
+fn numbers_and_chunks_are_each_visited_once() {
+    for hands in [Hands::Rayon, team()] {
+        for (threads, count) in [(1, 7), (3, 0), (3, 7), (3, 100)] {
+            let counts: Vec<AtomicUsize> = (0..count).map(|_| AtomicUsize::new(0)).collect();
+            let mut values = vec![0.0; 2 * count];
+            pool(threads).install(|| {
+                numbers(hands, count, 16, |number| {
+                    counts[number].fetch_add(1, SeqCst);
+                });
+                chunks(hands, &mut values, 2, |number, chunk| chunk[1] += 1.0 + number as f64);
+            });
+            assert!(counts.iter().all(|count| count.load(SeqCst) == 1));
+            let wanted = (0..count).flat_map(|number| [0.0, 1.0 + number as f64]);
+            assert!(values.iter().copied().eq(wanted));
+        }
+    }
+}
+
+#[test]
+fn a_panic_on_a_teams_thread_reaches_the_caller() {
+    let ended = AtomicUsize::new(0);
+    let done = std::panic::catch_unwind(|| {
+        pool(3).install(|| {
+            each(team(), 0..3, |item| {
+                ended.fetch_add(1, SeqCst);
+                assert_ne!(item, 2, "the third");
+                Ok(())
+            })
         })
-        .unwrap();
     });
+    let panic = done.unwrap_err();
+    let text = panic.downcast_ref::<String>().unwrap();
+    assert!(text.contains("the third"), "{text}");
+    assert_eq!(ended.load(SeqCst), 3);
 }
 
 #[test]
@@ -89,7 +154,7 @@ fn a_call_ends_although_no_thread_comes_to_help() {
         scope.spawn(|_| {
             // On one of two threads, while the other is held up here.
             begin.wait();
-            assert_eq!(each(0..50, Ok).unwrap().len(), 50);
+            assert_eq!(each(Hands::Rayon, 0..50, Ok).unwrap().len(), 50);
             end.wait();
         });
         scope.spawn(|_| {
@@ -103,7 +168,7 @@ fn a_call_ends_although_no_thread_comes_to_help() {
 fn the_caller_sleeps_until_the_last_task_has_ended() {
     let ended = AtomicUsize::new(0);
     pool(3).install(|| {
-        each(0..3, |item| {
+        each(Hands::Rayon, 0..3, |item| {
             std::thread::sleep(Duration::from_millis(20 * item));
             ended.fetch_add(1, SeqCst);
             Ok(())
@@ -120,7 +185,7 @@ fn the_first_items_error_reaches_the_caller() {
         _ => Ok(()),
     };
     for threads in [1, 4] {
-        let error = pool(threads).install(|| each(0..9, fail)).unwrap_err();
+        let error = pool(threads).install(|| each(Hands::Rayon, 0..9, fail)).unwrap_err();
         assert!(error.to_string().contains("item 3"), "{error}");
     }
 }
@@ -130,7 +195,7 @@ fn a_panic_reaches_the_caller_after_all_tasks_have_ended() {
     let ended = AtomicUsize::new(0);
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         pool(3).install(|| {
-            each(0..6, |item| {
+            each(Hands::Rayon, 0..6, |item| {
                 assert_ne!(item, 2, "of item two");
                 ended.fetch_add(1, SeqCst);
                 Ok(())
