@@ -50,6 +50,18 @@ fn patch_kernels_get_compute_and_total_times_by_schedule_and_k() {
 }
 
 #[test]
+fn schedules_with_openmp_are_rows_by_name_alone() {
+    let folder = Folder::with("");
+    let (file, _) = measure(&folder, &["--patches", "2", "--variant", "openmp,plain-openmp"], 0);
+    let rows = file["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| row["case"]["variant"].as_str().unwrap()).collect();
+    assert_eq!(names, ["openmp", "plain-openmp"]);
+    for row in rows {
+        assert_eq!(row["outcome"]["kind"], "measured", "{row}");
+    }
+}
+
+#[test]
 fn patches_that_do_not_fit_are_skipped_with_the_bytes() {
     let folder = Folder::with("");
     let more = ["--patches", "4000000000", "--variant", "plain"];

@@ -214,7 +214,7 @@ fn a_kernel_can_be_seen_at_every_stage_of_its_making() {
     let plain = ["patch", "emit", "run.toml", "--stage", "c", "--schedule", "plain"];
     assert!(folder.temblor(&plain).says(0, &[]).stdout.contains("flux("));
     let wrong = ["patch", "emit", "run.toml", "--stage", "c", "--schedule", "tile"];
-    folder.temblor(&wrong).says(2, &["fused, plain and plain-flat"]);
+    folder.temblor(&wrong).says(2, &["fused, plain, plain-flat and plain-openmp"]);
 }
 
 /// CCZ4 at rest on a box of 8 voxels per axis.

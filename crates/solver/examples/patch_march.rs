@@ -1,7 +1,7 @@
 //! Times whole marches on patches, all that a time loop does included:
 //! `patch_march PHYSICS SCHEME CELLS PATCHES STEPS` marches a periodic box of PATCHES^3 patches of
 //! CELLS^3 voxels and prints voxels per second, the best of three marches. `ORDER` is the order of the
-//! Runge-Kutta method where the scheme gives a rate, 4 where it is not set.
+//! Runge-Kutta method where the scheme gives a rate, 4 where it is not set; `SCHEDULE` names the kernel's.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use temblor_backend::{Backend, PatchOptions};
 use temblor_cpu::CpuBackend;
-use temblor_patch::{Output, Physics, Request, Scheme, lower};
+use temblor_patch::{Output, Physics, Plan, Request, Scheme, lower};
 use temblor_solver::patches::{March, MarchSpec, Side, StepRule, Tiling};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,8 +20,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (cells, patches, steps): (u16, usize, u64) =
         (cells.parse()?, patches.parse()?, steps.parse()?);
     let physics = Arc::new(Physics::shipped(physics)?);
-    let kernel = lower(&Scheme::shipped(scheme)?, &physics, &Request::new(3, cells))?;
-    let made = CpuBackend::new().patch_kernel(&kernel, &PatchOptions::new(true))?;
+    let schedule = std::env::var("SCHEDULE").ok();
+    let mut request = Request::new(3, cells);
+    let mut options = PatchOptions::new(true);
+    if let Some(schedule) = schedule {
+        if schedule.starts_with("plain") {
+            request = request.with_plan(Plan::Unfused);
+        }
+        options = options.with_schedule(schedule);
+    }
+    let kernel = lower(&Scheme::shipped(scheme)?, &physics, &request)?;
+    let made = CpuBackend::new().patch_kernel(&kernel, &options)?;
     let sides = [[Side::Periodic; 2]; 3];
     let tiling = Tiling::new(3, cells, [patches; 3], [0.0; 3], [1.0; 3], sides)?;
     let by_rate = kernel.shape.output == Output::Rate;

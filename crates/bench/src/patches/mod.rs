@@ -175,8 +175,13 @@ pub(crate) fn build(
     rows
 }
 
+/// Whether a schedule is another's on other threads, which is measured when asked for.
+fn is_team(schedule: &str) -> bool {
+    schedule.ends_with("openmp")
+}
+
 /// Schedules of a subject: what it prefers for the fused kernel, and the plain ones that it is
-/// measured against; the interpreter only by name.
+/// measured against; those by OpenMP and the interpreter only by name or with all.
 fn schedules(forms: &Forms, tested: &Subject, variants: &Variants) -> Result<Vec<String>, String> {
     let listed =
         |kernel: &Kernel| tested.backend.patch_schedules(kernel).map_err(|error| error.to_string());
@@ -187,7 +192,7 @@ fn schedules(forms: &Forms, tested: &Subject, variants: &Variants) -> Result<Vec
         Variants::Preferred => {
             let own: Vec<String> = fused.collect();
             let preferred: Vec<String> = own.iter().take(1).cloned().collect();
-            preferred.into_iter().chain(plain).collect()
+            preferred.into_iter().chain(plain.filter(|name| !is_team(name))).collect()
         }
         Variants::All => fused.filter(compiled).chain(plain).collect(),
         Variants::Named(names) => {

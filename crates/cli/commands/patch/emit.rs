@@ -80,11 +80,14 @@ pub(super) fn run(args: &EmitArgs) -> anyhow::Result<()> {
 
 fn for_host(kernel: &Kernel, schedule: Option<&str>) -> anyhow::Result<String> {
     let style = match schedule {
-        None | Some("fused" | "staged") => Style::Fused,
+        // On threads of OpenMP's the text is that of one of them.
+        None | Some("fused" | "staged" | "openmp") => Style::Fused,
         Some("plain") => Style::Plain,
         Some("plain-flat") => Style::PlainFlat,
+        Some("plain-openmp") => Style::PlainOpenMp,
         Some(name) => {
-            let message = format!("--schedule {name}: C has fused, plain and plain-flat");
+            let message =
+                format!("--schedule {name}: C has fused, plain, plain-flat and plain-openmp");
             return Err(Failure::input(message).into());
         }
     };
