@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use temblor_backend::{Beyond, Cell, Error, PatchFault, PatchSet, Result};
 use temblor_patch::{Output, Shape};
 
@@ -313,16 +312,15 @@ impl PatchSet for CpuSet {
         let state = self.state(state)?;
         let length = self.shape.input_len();
         let geometry = &self.geometry;
-        let found =
-            self.states[state].par_chunks(length).enumerate().find_map_first(|(patch, values)| {
-                geometry.fault(values).map(|(voxel, unknown, value)| PatchFault {
-                    patch,
-                    voxel,
-                    unknown,
-                    value,
-                })
-            });
-        Ok(found)
+        let hands = self.engines.main.hands();
+        Ok(tasks::first(hands, &self.states[state], length, |patch, values| {
+            geometry.fault(values).map(|(voxel, unknown, value)| PatchFault {
+                patch,
+                voxel,
+                unknown,
+                value,
+            })
+        }))
     }
 
     fn synchronize(&mut self) -> Result<()> {

@@ -222,5 +222,29 @@ pub(super) fn chunks(
     }
 }
 
+/// What `find` gives first among chunks of `length` values, in their order.
+pub(super) fn first<R: Send>(
+    hands: Hands,
+    values: &[f64],
+    length: usize,
+    find: impl Fn(usize, &[f64]) -> Option<R> + Sync,
+) -> Option<R> {
+    match hands {
+        Hands::Rayon => {
+            let all = values.par_chunks(length).enumerate();
+            all.find_map_first(|(number, chunk)| find(number, chunk))
+        }
+        Hands::Team(_) => {
+            let task = (values.len() / length).div_ceil(rayon::current_num_threads()).max(1);
+            let all = values.chunks(task * length).enumerate();
+            let found = each(hands, all, |(place, values)| {
+                let mut own = values.chunks(length).enumerate();
+                Ok(own.find_map(|(number, chunk)| find(place * task + number, chunk)))
+            });
+            found.expect("no search fails").into_iter().flatten().next()
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -124,6 +124,11 @@ fn numbers_and_chunks_are_each_visited_once() {
             assert!(counts.iter().all(|count| count.load(SeqCst) == 1));
             let wanted = (0..count).flat_map(|number| [0.0, 1.0 + number as f64]);
             assert!(values.iter().copied().eq(wanted));
+            let seek = |from: f64| {
+                let late = |number: usize, chunk: &[f64]| (chunk[1] > from).then_some(number);
+                pool(threads).install(|| first(hands, &values, 2, late))
+            };
+            assert_eq!([seek(5.0), seek(1e3)], [(count > 5).then_some(5), None]);
         }
     }
 }
