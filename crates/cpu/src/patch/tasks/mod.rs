@@ -36,7 +36,7 @@ const LEAST_OF_MANY: f64 = 20.0;
 const MOST: usize = 8;
 
 /// The same where threads of a team look for work: 6 us in truth, for Euler takes 1.4 times the estimate.
-// Two threads share such a call in 3 us and what it takes them to meet, 16 in 0.4 and that.
+// By reckoning: two threads share such a call in 3 us and what it takes them to meet, 16 in 0.4 and that.
 const LEAST_CALL_OF_TEAM: f64 = 4.0;
 
 /// Whose threads do the tasks: as many as rayon has, the calling one included.

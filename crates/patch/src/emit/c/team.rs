@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::SIGNATURE;
 use crate::kernel::{Kernel, OUTPUT};
 
-/// Least operations of a call that several threads take part in: some 6 us of one thread, twice what a
-/// team that looks for work takes to begin and to end.
+/// Least operations of a call that several threads take part in: some 6 us of one thread, twice what
+/// is expected of a team that looks for work to begin and to end; not measured with many threads.
 const LEAST: f64 = 8e4;
 
 /// The functions for all patches, with a team and with scratch of their own.
