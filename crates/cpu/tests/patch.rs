@@ -140,6 +140,7 @@ fn schedules_of_the_other_shipped_schemes_and_physics_give_the_interpreters_bits
     hold("euler", "godunov", 2, 3, &["G"]);
     hold("advection", "rusanov", 2, 2, &["G"]);
     hold("elastics", "rusanov", 3, 2, &["G"]);
+    hold("elastics", "fd4", 3, 2, &["D"]);
     hold("acoustics", "fd4", 3, 3, &["D"]);
 }
 
@@ -161,9 +162,13 @@ fn poison(kernel: &Kernel, chunk: &mut [f64]) {
 
 #[test]
 fn edges_and_corners_of_the_halo_have_no_influence() {
-    for (physics, scheme, cells) in
-        [("euler", "rusanov", 3), ("euler", "fd4", 3), ("euler", "fd4", 6), ("ccz4", "fd4", 3)]
-    {
+    for (physics, scheme, cells) in [
+        ("euler", "rusanov", 3),
+        ("acoustics", "rusanov", 6),
+        ("euler", "fd4", 3),
+        ("euler", "fd4", 6),
+        ("ccz4", "fd4", 3),
+    ] {
         let fused = kernel(physics, scheme, 3, cells, Plan::Fused);
         let mut case = random(&fused, 2);
         let backend = CpuBackend::new();

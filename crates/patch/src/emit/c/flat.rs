@@ -72,7 +72,7 @@ pub(super) fn print(frame: &Frame, stage: &StageFrame, order: &[Value], text: &m
         }
     }
     let rows_of = Rows { frame, stage, order, blocks: &blocks, to };
-    let shuffled = turn::is_printed(frame) && order.iter().all(|&value| lanewise(kernel, value));
+    let shuffled = turn::has_sums(frame) && order.iter().all(|&value| lanewise(kernel, value));
     if shuffled {
         text.push_str("#ifdef TEMBLOR_SHUFFLE\n");
         rows_of.vectors(text);

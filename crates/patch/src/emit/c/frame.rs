@@ -3,9 +3,11 @@
 
 use std::fmt::Write as _;
 
+use super::families::{self, Families};
 use super::flat::VECTOR;
 use super::planar;
 use super::rows::Form;
+use super::turned::{self, Turned};
 use super::{SIGNATURE, base, loaded, temporaries, uniform_leaf};
 use crate::emit::{Scalars, graph_order, literal, place};
 use crate::graph::{BlockId, Leaf, Node, Value};
@@ -41,6 +43,12 @@ pub(super) struct StageFrame<'a> {
     pub(super) stage: &'a Stage,
     pub(super) number: usize,
     pub(super) form: Form,
+    /// Lanes of a tile.
+    pub(super) lanes: usize,
+    /// What is computed by vectors of unknowns, in a stage of tiles.
+    pub(super) families: Option<Families>,
+    /// What lanes have turned for them, if that is how they load.
+    pub(super) turned: Option<Turned>,
     pub(super) tables: Vec<Table>,
     pub(super) voxels: usize,
     /// Voxels in whole tiles.
@@ -48,6 +56,11 @@ pub(super) struct StageFrame<'a> {
 }
 
 impl StageFrame<'_> {
+    /// Which of a tile's turned vectors holds a leaf's values.
+    pub(super) fn vector(&self, leaf: Leaf) -> Option<usize> {
+        self.turned.as_ref()?.vector(leaf)
+    }
+
     /// Which of the tables has a block's offsets.
     pub(super) fn table(&self, block: BlockId) -> usize {
         let table = Table::Base(block, [true; 3]);
@@ -71,7 +84,7 @@ impl<'a> Frame<'a> {
         let uniforms = uniforms(kernel, &scalars);
         let stage = |(number, stage)| {
             let form = forms.get(number).copied().unwrap_or(Form::Tiles);
-            stage_frame(kernel, lanes, form, number, stage)
+            stage_frame(kernel, &scalars, lanes, form, number, stage)
         };
         let stages = kernel.stages.iter().enumerate().map(stage).collect();
         Self { kernel, scalars, lanes, uniforms, stages }
@@ -160,6 +173,7 @@ impl<'a> Frame<'a> {
 
 fn stage_frame<'a>(
     kernel: &Kernel,
+    scalars: &Scalars,
     lanes: usize,
     form: Form,
     number: usize,
@@ -189,9 +203,22 @@ fn stage_frame<'a>(
     }
     let extent = |axis: usize| usize::try_from(stage.high[axis] - stage.low[axis]).unwrap_or(0);
     let voxels = (0..3).map(extent).product::<usize>();
-    let mut whole = lanes;
+    let (mut whole, mut families, mut turned) = (lanes, None, None);
     match form {
-        Form::Tiles => {}
+        Form::Tiles => {
+            let last = stage.high.map(|high| high - 1);
+            families = families::families(kernel, scalars, &stage.outputs(), last);
+            if families.is_none() {
+                turned = turned::turned(kernel, scalars, stage);
+            }
+            if let Some(turned) = &turned {
+                whole = VECTOR;
+                // Rows of results lie in the order of the voxels.
+                tables.retain(|table| {
+                    !turned.rows || *table != Table::Base(stage.writes[0].block, [true; 3])
+                });
+            }
+        }
         // Results lie in the order of the voxels.
         Form::Points => {
             whole = VECTOR;
@@ -200,7 +227,7 @@ fn stage_frame<'a>(
         Form::Sums => tables.clear(),
     }
     let padded = voxels.next_multiple_of(whole);
-    StageFrame { stage, number, form, tables, voxels, padded }
+    StageFrame { stage, number, form, lanes: whole, families, turned, tables, voxels, padded }
 }
 
 /// Uniform values that something of a voxel uses, or that are written or reduced.

@@ -7,22 +7,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::families::{Families, families};
 use super::flat;
 use super::frame::{Frame, StageFrame, Table, written};
 use super::rows::Form;
 use super::segments::{Segment, segments, slots};
-use super::{Options, loaded, planar, position, turn, uniform_leaf};
+use super::{Options, loaded, planar, position, turn, turned, uniform_leaf};
 use crate::emit::{depth_first, place};
-use crate::graph::{BlockId, Coordinate, Leaf, Node, Value};
-use crate::kernel::{INPUT, Kernel, OUTPUT};
+use crate::graph::{Coordinate, Leaf, Node, Value};
+use crate::kernel::Kernel;
 
 pub(super) fn emit(kernel: &Kernel, forms: &[Form], options: &Options, text: &mut String) {
     let frame = Frame::new(kernel, forms, usize::from(options.lanes));
-    if turn::is_printed(&frame) {
-        let width = |block: BlockId| usize::from(kernel.blocks[usize::from(block.0)].width);
-        turn::print(&kernel.name, width(INPUT), width(OUTPUT), text);
-    }
+    turn::print(&frame, text);
     for stage in &frame.stages {
         print_stage(&frame, options, stage, text);
     }
@@ -35,7 +31,6 @@ struct Printer<'a> {
     stage: &'a StageFrame<'a>,
     /// Where kept values lie in the tile.
     slots: HashMap<Value, usize>,
-    families: Option<Families>,
     text: &'a mut String,
 }
 
@@ -50,18 +45,21 @@ fn print_stage(frame: &Frame, options: &Options, stage: &StageFrame, text: &mut 
         return;
     }
     let outputs = stage.stage.outputs();
-    let last = stage.stage.high.map(|high| high - 1);
-    let families = families(frame.kernel, &frame.scalars, &outputs, last);
+    let families = stage.families.as_ref();
     let pieces = segments(
         &frame.kernel.graph,
         &outputs,
         options.longest,
         &|value| frame.scalars.is_uniform(value),
-        &|value| families.as_ref().is_some_and(|families| families.members.contains_key(&value)),
+        &|value| families.is_some_and(|families| families.members.contains_key(&value)),
     );
-    let (slots, count) = slots(&pieces, &outputs);
-    let mut printer = Printer { frame, stage, slots, families, text };
+    let (mut slots, count) = slots(&pieces, &outputs);
+    if stage.turned.as_ref().is_some_and(|turned| turned.rows) {
+        turned::in_order(&mut slots, &stage.stage.writes);
+    }
+    let mut printer = Printer { frame, stage, slots, text };
     printer.families();
+    printer.turns();
     for (number, piece) in pieces.iter().enumerate() {
         printer.piece(number, piece);
     }
@@ -110,7 +108,7 @@ impl Printer<'_> {
 
     /// The function that computes a tile's families, by a vector of unknowns per voxel.
     fn families(&mut self) {
-        let Some(families) = self.families.clone() else { return };
+        let Some(families) = self.stage.families.clone() else { return };
         let (kernel, scalars) = (self.frame.kernel, &self.frame.scalars);
         let (graph, block) = (&kernel.graph, families.block);
         self.line(&format!(
@@ -133,7 +131,7 @@ impl Printer<'_> {
             "  for (int l = 0; l < {}; l++) {{\n    const double *const q = b{} + {}[l];\n    \
              double *restrict const to = f + {} * l;\n#pragma omp simd\n    \
              for (int i = 0; i < {}; i++) {{",
-            self.frame.lanes,
+            self.stage.lanes,
             block.0,
             table.name(),
             families.stride(),
@@ -153,7 +151,7 @@ impl Printer<'_> {
         }
         self.line("    }\n  }\n}\n");
         let starts: Vec<String> =
-            (0..self.frame.lanes).map(|lane| (lane * families.stride()).to_string()).collect();
+            (0..self.stage.lanes).map(|lane| (lane * families.stride()).to_string()).collect();
         self.line(&format!(
             "static const ptrdiff_t {}_stage{}_lane[] = {{{}}};\n",
             kernel.name,
@@ -162,9 +160,34 @@ impl Printer<'_> {
         ));
     }
 
+    /// The functions that turn what a tile loads to vectors.
+    fn turns(&mut self) {
+        let (kernel, stage) = (self.frame.kernel, self.stage);
+        let Some(turned) = &stage.turned else { return };
+        let blocks: String = loaded(&kernel.graph, &stage.stage.outputs())
+            .iter()
+            .map(|block| format!("const double *const b{}, ", block.0))
+            .collect();
+        let table = |block| format!("tables + {}", stage.table(block) * stage.padded);
+        for part in 0..turned.parts() {
+            self.line(&format!(
+                "{} void {}_stage{}_turn{part}({blocks}const ptrdiff_t *const tables, \
+                 double (*restrict const q)[{}]) {{",
+                if turned.parts() == 1 { "TEMBLOR_INLINE" } else { "static" },
+                kernel.name,
+                stage.number,
+                stage.lanes
+            ));
+            for call in turned.calls(part, &kernel.name, &table) {
+                self.line(&format!("  {call}"));
+            }
+            self.line("}\n");
+        }
+    }
+
     /// Where a lane finds a member of a family.
     fn member(&self, value: Value) -> Option<String> {
-        let place = self.families.as_ref()?.place(value)?;
+        let place = self.stage.families.as_ref()?.place(value)?;
         let (kernel, stage) = (&self.frame.kernel.name, self.stage.number);
         Some(format!("f[{kernel}_stage{stage}_lane[l] + {place}]"))
     }
@@ -172,18 +195,19 @@ impl Printer<'_> {
     /// The function of a piece: one tile.
     fn piece(&mut self, number: usize, piece: &Segment) {
         let (kernel, scalars) = (self.frame.kernel, &self.frame.scalars);
-        let (graph, lanes) = (&kernel.graph, self.frame.lanes);
+        let (graph, stage, lanes) = (&kernel.graph, self.stage, self.stage.lanes);
         let blocks: Vec<String> = loaded(graph, &self.stage.stage.outputs())
             .iter()
             .map(|block| format!("const double *const b{}, ", block.0))
             .collect();
         self.line(&format!(
             "static void {}_stage{}_{number}({}const double *const u, const ptrdiff_t *const tables, \
-             {}double (*restrict const x)[{lanes}]) {{",
+             {}{}double (*restrict const x)[{lanes}]) {{",
             kernel.name,
             self.stage.number,
             blocks.concat(),
-            if self.families.is_some() { "const double *const f, " } else { "" }
+            if stage.families.is_some() { "const double *const f, " } else { "" },
+            stage.turned.as_ref().map_or(String::new(), |_| format!("double (*const q)[{lanes}], "))
         ));
         let uses: HashSet<Value> = piece
             .values
@@ -194,7 +218,9 @@ impl Printer<'_> {
         let mut tables = Vec::new();
         for &value in &piece.values {
             if let Node::Leaf(leaf) = graph.node(value) {
-                tables.extend(table_of(kernel, leaf));
+                if stage.vector(leaf).is_none() {
+                    tables.extend(table_of(kernel, leaf));
+                }
                 if let Leaf::Position { axis, .. } = leaf {
                     let slot = self.frame.uniforms.len() + 2 * usize::from(axis);
                     let line = format!(
@@ -208,7 +234,10 @@ impl Printer<'_> {
             }
         }
         self.tables(&|table| tables.contains(table));
-        let leaves = |leaf: Leaf| lane_leaf(kernel, leaf);
+        let leaves = |leaf: Leaf| match stage.vector(leaf) {
+            Some(vector) => format!("q[{vector}][l]"),
+            None => lane_leaf(kernel, leaf),
+        };
         if piece.library {
             // A loop per call: the calls themselves are scalar.
             for &value in &piece.values {
@@ -244,7 +273,7 @@ impl Printer<'_> {
 
     /// The function of the stage: all tiles, piece by piece.
     fn stage(&mut self, pieces: usize, slots: usize) {
-        let (kernel, lanes) = (self.frame.kernel, self.frame.lanes);
+        let (kernel, lanes) = (self.frame.kernel, self.stage.lanes);
         let (stage, outputs) = (self.stage, self.stage.stage.outputs());
         let blocks: Vec<u16> =
             loaded(&kernel.graph, &outputs).into_iter().map(|block| block.0).collect();
@@ -266,22 +295,37 @@ impl Printer<'_> {
         ));
         let direct: HashSet<Value> = outputs.iter().copied().collect();
         self.uniforms(&|value| direct.contains(&value));
-        self.line(&format!("  double x[{}][{lanes}];", slots.max(1)));
+        if let Some(turned) = &stage.turned {
+            let (vectors, line) = (turned.count(), turn::LINE);
+            self.line(&format!(
+                "  double q[{vectors}][{lanes}] {line}, x[{}][{lanes}] {line};",
+                slots.max(1)
+            ));
+        } else {
+            self.line(&format!("  double x[{}][{lanes}];", slots.max(1)));
+        }
         self.line(&format!(
             "  for (int first = 0; first < {}; first += {lanes}, tables += {lanes}) {{",
             stage.voxels
         ));
         let given: String = blocks.iter().map(|block| format!("b{block}, ")).collect();
-        let mut f = "";
-        if let Some(families) = &self.families {
-            f = "f, ";
+        let mut shared = String::new();
+        if let Some(turned) = &stage.turned {
+            shared += "q, ";
+            for part in 0..turned.parts() {
+                let name = format!("{}_stage{}_turn{part}", kernel.name, stage.number);
+                self.line(&format!("    {name}({given}tables, q);"));
+            }
+        }
+        if let Some(families) = &stage.families {
+            shared.insert_str(0, "f, ");
             let name = format!("{}_stage{}_unknowns", kernel.name, stage.number);
             let (block, size) = (families.block.0, lanes * families.stride());
             self.line(&format!("    double f[{size}];\n    {name}(b{block}, u, tables, f);"));
         }
         for piece in 0..pieces {
             let name = format!("{}_stage{}_{piece}", kernel.name, stage.number);
-            self.line(&format!("    {name}({given}u, tables, {f}x);"));
+            self.line(&format!("    {name}({given}u, tables, {shared}x);"));
         }
         if let Some(value) = stage.stage.maximum {
             let value = self.in_tile(value);
@@ -296,11 +340,28 @@ impl Printer<'_> {
 
     /// Copies the tile's results to their blocks; lanes beyond the range are dropped.
     fn writes(&mut self) {
-        let (stage, lanes) = (self.stage, self.frame.lanes);
+        let (stage, lanes) = (self.stage, self.stage.lanes);
         if stage.stage.writes.is_empty() {
             return;
         }
         let count = stage.voxels;
+        if stage.turned.as_ref().is_some_and(|turned| turned.rows) {
+            let (to, width) = (written(stage.stage)[0].0, stage.stage.writes.len());
+            let put = format!("{}_put{width}", self.frame.kernel.name);
+            let (whole, line) = (count / lanes * lanes, turn::LINE);
+            if whole == count {
+                self.line(&format!("    {put}(x, o{to} + {width} * first);"));
+            } else {
+                self.line(&format!(
+                    "    if (first < {whole}) {{\n      {put}(x, o{to} + {width} * first);\n    }} else {{\n      \
+                     double row[{}] {line};\n      {put}(x, row);\n      \
+                     memcpy(o{to} + {width} * first, row, {} * sizeof(double));\n    }}",
+                    width * lanes,
+                    width * (count - whole)
+                ));
+            }
+            return;
+        }
         let valid = if count % lanes == 0 {
             lanes.to_string()
         } else {

@@ -32,6 +32,7 @@ mod rows;
 mod segments;
 mod team;
 mod turn;
+mod turned;
 
 use std::fmt::Write as _;
 

@@ -249,7 +249,7 @@ pub(super) fn print_sums(frame: &Frame, stage: &StageFrame, text: &mut String) {
         let [step, y, z] = strides(shape);
         let _ = writeln!(
             text,
-            "    }}\n    {}_put(r, row);\n    \
+            "    }}\n    {}_put{width}(r, row);\n    \
              memcpy(o{} + {origin} + {step} * x + {y} * y + {z} * z, row, {} * sizeof(double));\n  }}",
             kernel.name,
             to.0,

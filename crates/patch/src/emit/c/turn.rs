@@ -10,14 +10,15 @@
 use std::fmt::Write as _;
 
 use super::flat::VECTOR;
-use super::frame::Frame;
+use super::frame::{Frame, StageFrame, written};
 use super::rows::Form;
+use crate::kernel::INPUT;
 
 /// Aligns an array to whole vectors; defined by [`print`].
 pub(super) const LINE: &str = "TEMBLOR_LINE";
 
 /// Most unknowns that are shuffled: beyond, shuffles cost as much as loads of single values.
-const MOST: usize = 9;
+pub(super) const MOST: usize = 9;
 
 /// Unknowns of a voxel that one load takes.
 const QUAD: usize = 4;
@@ -25,14 +26,14 @@ const QUAD: usize = 4;
 /// A lane of one of several vectors.
 type Lane = (usize, usize);
 
-/// Whether [`print`] has gone before the stages of a kernel.
-pub(super) fn is_printed(frame: &Frame) -> bool {
-    frame.stages.iter().any(|stage| stage.form == Form::Sums)
-}
-
-/// The functions `NAME_take` (any voxels of `width` unknowns to vectors by unknown) and
-/// `NAME_put` (vectors by unknown, `height` of them, to a row of voxels).
-pub(super) fn print(name: &str, width: usize, height: usize, text: &mut String) {
+/// The functions that turn voxels to vectors and back, printed before a kernel's stages.
+pub(super) fn print(frame: &Frame, text: &mut String) {
+    let name = &frame.kernel.name;
+    let heights = heights(frame);
+    let sums = has_sums(frame);
+    if !sums && frame.stages.iter().all(|stage| stage.turned.is_none()) {
+        return;
+    }
     text.push_str(
         "#if defined(__GNUC__)
 #define TEMBLOR_LINE __attribute__((aligned(64)))
@@ -46,44 +47,115 @@ typedef double temblor_lanes __attribute__((vector_size(64)));
 typedef double temblor_loose __attribute__((vector_size(64), aligned(8), may_alias));
 typedef double temblor_half __attribute__((vector_size(32), aligned(8), may_alias));
 #define TEMBLOR_SHUFFLE __builtin_shufflevector
+#elif defined(__AVX__) && (defined(__clang__) || __GNUC__ >= 12)
+typedef double temblor_half __attribute__((vector_size(32), aligned(8), may_alias));
+#define TEMBLOR_HALVES __builtin_shufflevector
 #endif
 
 ",
     );
+    print_takes(name, text);
+    if sums {
+        let width = usize::from(frame.kernel.blocks[usize::from(INPUT.0)].width);
+        print_voxel(name, width, text);
+    }
+    heights.into_iter().for_each(|height| print_put(name, height, text));
+}
+
+/// Whether a stage sums values by unknown and leaves them by voxel.
+pub(super) fn has_sums(frame: &Frame) -> bool {
+    frame.stages.iter().any(|stage| stage.form == Form::Sums)
+}
+
+/// Unknowns of the blocks that vectors are turned back to.
+fn heights(frame: &Frame) -> Vec<usize> {
+    let puts = |stage: &&StageFrame| {
+        stage.form == Form::Sums || stage.turned.as_ref().is_some_and(|turned| turned.rows)
+    };
+    let width = |stage: &StageFrame| {
+        let to = written(stage.stage)[0];
+        usize::from(frame.kernel.blocks[usize::from(to.0)].width)
+    };
+    let mut heights: Vec<usize> = frame.stages.iter().filter(puts).map(width).collect();
+    heights.sort_unstable();
+    heights.dedup();
+    heights
+}
+
+/// Loads that bring a voxel's unknowns to vectors: first unknown and how many, of those `used`.
+///
+/// Four at a time where that is two or more: four cost about as much as one and a half by themselves.
+pub(super) fn takes(width: usize, used: &[bool]) -> Vec<(usize, usize)> {
+    let mut takes = Vec::new();
+    let mut next = 0;
+    while let Some(first) = (next..width).find(|&unknown| used[unknown]) {
+        let start = first.min(width.saturating_sub(QUAD));
+        let count = (start..width.min(start + QUAD)).filter(|&u| u >= first && used[u]).count();
+        if width >= QUAD && count > 1 {
+            takes.push((start, QUAD));
+            next = start + QUAD;
+        } else {
+            takes.push((first, 1));
+            next = first + 1;
+        }
+    }
+    takes
+}
+
+/// `NAME_four` and `NAME_one`: unknowns of any eight voxels.
+// The one by a gather: Euler by rusanov 7 % slower (Zen 4).
+fn print_takes(name: &str, text: &mut String) {
+    let arguments = "const double *const b, const ptrdiff_t *const at, double";
+    let _ = writeln!(
+        text,
+        "/* {QUAD} unknowns of any {VECTOR} voxels */\nTEMBLOR_INLINE void {name}_four({arguments} \
+         (*restrict const x)[{VECTOR}]) {{\n#ifdef TEMBLOR_SHUFFLE"
+    );
+    take(text);
+    text.push_str("#elif defined(TEMBLOR_HALVES)\n");
+    take_halves(text);
+    let lanes: Vec<String> = (0..VECTOR).map(|lane| format!("b[at[{lane}]]")).collect();
+    let _ = writeln!(
+        text,
+        "#else\n  for (int u = 0; u < {QUAD}; u++)\n#pragma omp simd\n    \
+         for (int l = 0; l < {VECTOR}; l++)\n      x[u][l] = b[at[l] + u];\n#endif\n}}\n\n\
+         /* one */\nTEMBLOR_INLINE void {name}_one({arguments} *restrict const x) {{\n\
+         #ifdef TEMBLOR_SHUFFLE\n  *(temblor_loose *)x = (temblor_lanes){{{}}};\n#else\n\
+         #pragma omp simd\n  for (int l = 0; l < {VECTOR}; l++)\n    x[l] = b[at[l]];\n\
+         #endif\n}}\n",
+        lanes.join(", ")
+    );
+}
+
+/// A call of what [`print_takes`] prints: `count` unknowns of the voxels whose first values lie at
+/// `from`, into the vectors from `to` on.
+pub(super) fn call(name: &str, from: &str, at: &str, count: usize, to: &str) -> String {
+    if count == 1 {
+        format!("{name}_one({from}, {at}, {to});")
+    } else {
+        format!("{name}_four({from}, {at}, &{to});")
+    }
+}
+
+/// `NAME_take`: all unknowns of any eight voxels.
+fn print_voxel(name: &str, width: usize, text: &mut String) {
     let _ = writeln!(
         text,
         "/* any {VECTOR} voxels, by unknown */\nTEMBLOR_INLINE void {name}_take(const double *const b, \
          const ptrdiff_t *const at, double (*restrict const x)[{VECTOR}]) {{"
     );
-    // Four unknowns at a time where there are as many, a last one alone: a gather costs about as much.
-    let mut quads: Vec<usize> = (0..width / QUAD).map(|quad| quad * QUAD).collect();
-    if width > QUAD && width % QUAD > 1 {
-        quads.push(width - QUAD);
+    for (first, count) in takes(width, &vec![true; width]) {
+        let (from, to) = (format!("b + {first}"), format!("x[{first}]"));
+        let _ = writeln!(text, "  {}", call(name, &from, "at", count, &to));
     }
-    let rest = quads.last().map_or(0, |first| first + QUAD);
-    let single = |from: usize| {
-        format!(
-            "  for (int u = {from}; u < {width}; u++)\n#pragma omp simd\n    \
-             for (int l = 0; l < {VECTOR}; l++)\n      x[u][l] = b[at[l] + u];\n"
-        )
-    };
-    if !quads.is_empty() {
-        text.push_str("#ifdef TEMBLOR_SHUFFLE\n");
-        for first in quads {
-            take(first, text);
-        }
-        if rest < width {
-            text.push_str(&single(rest));
-        }
-        text.push_str("#else\n");
-    }
-    text.push_str(&single(0));
-    if width >= QUAD {
-        text.push_str("#endif\n");
-    }
+    text.push_str("}\n\n");
+}
+
+/// `NAME_putN`: vectors by unknown to a row of voxels of N unknowns.
+fn print_put(name: &str, height: usize, text: &mut String) {
     let _ = writeln!(
         text,
-        "}}\n\n/* {VECTOR} voxels, side by side */\nTEMBLOR_INLINE void {name}_put(double \
+        "/* {VECTOR} voxels, side by side */\nTEMBLOR_INLINE void {name}_put{height}(double \
          (*const r)[{VECTOR}], double *restrict const o) {{"
     );
     if height <= MOST {
@@ -105,13 +177,12 @@ typedef double temblor_half __attribute__((vector_size(32), aligned(8), may_alia
 /// Four unknowns of eight voxels.
 ///
 /// Halves of the vectors are voxels that shuffles within and then of pairs of values bring into order.
-fn take(first: usize, text: &mut String) {
-    text.push_str("  {\n");
+fn take(text: &mut String) {
     for (pair, [a, b]) in [[0, 2], [1, 3], [4, 6], [5, 7]].into_iter().enumerate() {
-        let half = |voxel: usize| format!("*(const temblor_half *)(b + at[{voxel}] + {first})");
+        let half = |voxel: usize| format!("*(const temblor_half *)(b + at[{voxel}])");
         let _ = writeln!(
             text,
-            "    const temblor_lanes z{pair} = TEMBLOR_SHUFFLE({}, {}, 0, 1, 2, 3, 4, 5, 6, 7);",
+            "  const temblor_lanes z{pair} = TEMBLOR_SHUFFLE({}, {}, 0, 1, 2, 3, 4, 5, 6, 7);",
             half(a),
             half(b)
         );
@@ -123,7 +194,7 @@ fn take(first: usize, text: &mut String) {
             let (a, b) = (2 * half, 2 * half + 1);
             let _ = writeln!(
                 text,
-                "    const temblor_lanes t{side}{half} = TEMBLOR_SHUFFLE(z{a}, z{b}, {lanes});"
+                "  const temblor_lanes t{side}{half} = TEMBLOR_SHUFFLE(z{a}, z{b}, {lanes});"
             );
         }
     }
@@ -132,8 +203,35 @@ fn take(first: usize, text: &mut String) {
             (u % 2, ["0, 1, 4, 5, 8, 9, 12, 13", "2, 3, 6, 7, 10, 11, 14, 15"][u / 2]);
         let _ = writeln!(
             text,
-            "    *(temblor_loose *)x[{}] = TEMBLOR_SHUFFLE(t{side}0, t{side}1, {lanes});",
-            first + u
+            "  *(temblor_loose *)x[{u}] = TEMBLOR_SHUFFLE(t{side}0, t{side}1, {lanes});"
+        );
+    }
+}
+
+/// The same where vectors are half as long.
+// By gathers: Euler by rusanov 7 to 13 % slower (Zen 4, AVX2 alone).
+fn take_halves(text: &mut String) {
+    let _ = writeln!(text, "  for (int l = 0; l < {VECTOR}; l += {QUAD}) {{");
+    for voxel in 0..QUAD {
+        let _ = writeln!(
+            text,
+            "    const temblor_half a{voxel} = *(const temblor_half *)(b + at[l + {voxel}]);"
+        );
+    }
+    for pair in [0, 2] {
+        for (side, lanes) in ["0, 4, 2, 6", "1, 5, 3, 7"].iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "    const temblor_half t{pair}{side} = TEMBLOR_HALVES(a{pair}, a{}, {lanes});",
+                pair + 1
+            );
+        }
+    }
+    for u in 0..QUAD {
+        let (side, lanes) = (u % 2, ["0, 1, 4, 5", "2, 3, 6, 7"][u / 2]);
+        let _ = writeln!(
+            text,
+            "    *(temblor_half *)(x[{u}] + l) = TEMBLOR_HALVES(t0{side}, t2{side}, {lanes});"
         );
     }
     text.push_str("  }\n");
