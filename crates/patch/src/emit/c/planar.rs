@@ -232,12 +232,14 @@ pub(super) fn print_sums(frame: &Frame, stage: &StageFrame, text: &mut String) {
             }
             other => uniform_leaf(kernel, other),
         };
+        // Rows of few voxels by half vectors, and rows that fill none stored value by value: Euler by
+        // fd4 at p = 3 16.4 against 21.9 ns per voxel, at p = 6 14.3 against 14.9 (Zen 4).
+        let lanes = if valid <= VECTOR / 2 { VECTOR / 2 } else { VECTOR };
         let _ = writeln!(
             text,
-            "    double r[{width}][{VECTOR}] {line}, row[{}] {line};\n\
-             #pragma omp simd\n    for (int l = 0; l < {VECTOR}; l++) {{",
-            width * VECTOR,
-            line = turn::LINE
+            "    double r[{width}][{VECTOR}] {};\n\
+             #pragma omp simd\n    for (int l = 0; l < {lanes}; l++) {{",
+            turn::LINE
         );
         text.push_str(&scalars.statements(&order, 6, &leaves));
         for write in &stage.stage.writes {
@@ -249,12 +251,18 @@ pub(super) fn print_sums(frame: &Frame, stage: &StageFrame, text: &mut String) {
         let [step, y, z] = strides(shape);
         let _ = writeln!(
             text,
-            "    }}\n    {}_put{width}(r, row);\n    \
-             memcpy(o{} + {origin} + {step} * x + {y} * y + {z} * z, row, {} * sizeof(double));\n  }}",
-            kernel.name,
+            "    }}\n    double *const row = o{} + {origin} + {step} * x + {y} * y + {z} * z;",
             to.0,
-            width * valid
         );
+        let _ = if valid == VECTOR {
+            writeln!(text, "    {}_put{width}(r, row);\n  }}", kernel.name)
+        } else {
+            writeln!(
+                text,
+                "    for (int l = 0; l < {valid}; l++)\n      for (int u = 0; u < {width}; u++)\n        \
+                 row[{width} * l + u] = r[u][l];\n  }}"
+            )
+        };
     }
     text.push_str("  }\n}\n\n");
 }
