@@ -83,7 +83,7 @@ impl Style {
 pub struct Options {
     /// How.
     pub style: Style,
-    /// Voxels of a tile: lanes of the widest vector (8 doubles in 512 bits) or a multiple.
+    /// Voxels of a tile whose lanes gather: lanes of the widest vector (8 doubles in 512 bits) or a multiple.
     pub lanes: u16,
     /// Most values in one loop.
     pub longest: usize,
