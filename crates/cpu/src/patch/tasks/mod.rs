@@ -35,9 +35,11 @@ const LEAST_OF_MANY: f64 = 20.0;
 /// Most tasks per thread, so that a slow thread holds up little.
 const MOST: usize = 8;
 
-/// The same where threads of a team look for work: 6 us in truth, for Euler takes 1.4 times the estimate.
-// By reckoning: two threads share such a call in 3 us and what it takes them to meet, 16 in 0.4 and that.
-const LEAST_CALL_OF_TEAM: f64 = 4.0;
+/// The same where threads of a team look for work.
+// 16 threads (Emerald Rapids, one machine) and one, us: Euler `rusanov` p = 3, K = 8 (4.5 by this estimate) 8.4
+// and 6.2, p = 3, K = 16 and p = 6, K = 2 (8.9) 10.5 and 13, 11.9 and 10.5; `fd4` p = 3, K = 16 and p = 6, K = 2
+// (10.4) 10.5 and 9.6, 11.8 and 7.2; `rusanov` p = 3, K = 32 and p = 6, K = 4 (17.8) 13 and 23, 13 and 22.
+const LEAST_CALL_OF_TEAM: f64 = 11.0;
 
 /// Whose threads do the tasks: as many as rayon has, the calling one included.
 #[derive(Clone, Copy)]

@@ -105,7 +105,7 @@ fn teams_share_tasks_evenly_and_leave_small_calls_to_one_thread() {
         }
     }
     let task = |patches, cost| pool(16).install(|| team().task(patches, cost));
-    assert_eq!([task(3, 1.0), task(4, 1.0), task(17, 1.0), task(2048, 1.0)], [3, 1, 2, 128]);
+    assert_eq!([task(10, 1.0), task(11, 1.0), task(17, 1.0), task(2048, 1.0)], [10, 1, 2, 128]);
     assert_eq!(pool(1).install(|| team().task(2048, 1.0)), 2048);
 }
 
