@@ -66,10 +66,14 @@ fn plot(machines: &[Machine<'_>], path: &str, size: usize, per_cell: bool) -> Pl
     }
     let (kind, unit) = if per_cell { ("per cell", "ns/cell") } else { ("summed", "ms") };
     let of = |text: &str| anchor(text);
+    let shown = |machine: &&Machine<'_>| {
+        rows(machine).any(|(row, ..)| row.case.path == path && row.case.shape[0] == size)
+    };
+    let labels: Vec<&str> = machines.iter().filter(shown).map(|m| m.label.as_str()).collect();
     Plot {
         name: format!("patches-{}-p{size}-{}", of(path), of(kind)),
         title: format!("{path}, patches of {size}³: time {kind}"),
-        subtitle: machines.iter().map(|m| m.label.as_str()).collect::<Vec<_>>().join("; "),
+        subtitle: labels.join("; "),
         x: Axis { label: "K, patches per call".into(), scale: Scale::Decades },
         y: Axis { label: unit.into(), scale: Scale::Decades },
         kind: Kind::Lines,
@@ -115,5 +119,14 @@ mod tests {
         assert_eq!(points(&plots[0], "total"), [(1.0, 20.0), (4.0, 20.0)]);
         assert_eq!(points(&plots[0], "copy"), [(1.0, 10.0), (4.0, 10.0)]);
         assert_eq!(points(&plots[1], "compute"), [(1.0, 2.7e-4), (4.0, 1.08e-3)]);
+
+        // A machine that ran no patches is not named.
+        let label = machines(&results)[0].label.clone();
+        let mut other = sample::gpu(1);
+        other.rows.iter_mut().for_each(|row| row.run += results.runs.len());
+        results.rows.extend(other.rows);
+        results.runs.extend(other.runs);
+        assert_eq!(machines(&results).len(), 2);
+        assert_eq!(patches(&machines(&results))[0].subtitle, label);
     }
 }
