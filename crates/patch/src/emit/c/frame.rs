@@ -208,9 +208,7 @@ fn stage_frame<'a>(
         Form::Tiles => {
             let last = stage.high.map(|high| high - 1);
             families = families::families(kernel, scalars, &stage.outputs(), last);
-            if families.is_none() {
-                turned = turned::turned(kernel, scalars, stage);
-            }
+            turned = turned::turned(kernel, scalars, stage, families.as_ref());
             if let Some(turned) = &turned {
                 whole = VECTOR;
                 // Rows of results lie in the order of the voxels.

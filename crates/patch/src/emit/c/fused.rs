@@ -169,14 +169,18 @@ impl Printer<'_> {
     fn turns(&mut self) {
         let (kernel, stage) = (self.frame.kernel, self.stage);
         let Some(turned) = &stage.turned else { return };
+        let families = if stage.families.is_some() { "const double *const f, " } else { "" };
         let blocks: String = loaded(&kernel.graph, &stage.stage.outputs())
             .iter()
             .map(|block| format!("const double *const b{}, ", block.0))
             .collect();
-        let table = |block| format!("tables + {}", stage.table(block) * stage.padded);
+        let table = |block: Option<_>| match block {
+            Some(block) => format!("tables + {}", stage.table(block) * stage.padded),
+            None => format!("{}_stage{}_lane", kernel.name, stage.number),
+        };
         for part in 0..turned.parts() {
             self.line(&format!(
-                "{} void {}_stage{}_turn{part}({blocks}const ptrdiff_t *const tables, \
+                "{} void {}_stage{}_turn{part}({blocks}{families}const ptrdiff_t *const tables, \
                  double (*restrict const q)[{}]) {{",
                 if turned.parts() == 1 { "TEMBLOR_INLINE" } else { "static" },
                 kernel.name,
@@ -192,6 +196,9 @@ impl Printer<'_> {
 
     /// Where a lane finds a member of a family.
     fn member(&self, value: Value) -> Option<String> {
+        if let Some(vector) = self.stage.turned.as_ref().and_then(|turned| turned.member(value)) {
+            return Some(format!("q[{vector}][l]"));
+        }
         let place = self.stage.families.as_ref()?.place(value)?;
         let (kernel, stage) = (&self.frame.kernel.name, self.stage.number);
         Some(format!("f[{kernel}_stage{stage}_lane[l] + {place}]"))
@@ -211,7 +218,11 @@ impl Printer<'_> {
             kernel.name,
             self.stage.number,
             blocks.concat(),
-            if stage.families.is_some() { "const double *const f, " } else { "" },
+            if stage.families.is_some() && stage.turned.is_none() {
+                "const double *const f, "
+            } else {
+                ""
+            },
             stage.turned.as_ref().map_or(String::new(), |_| format!("double (*const q)[{lanes}], "))
         ));
         let uses: HashSet<Value> = piece
@@ -314,19 +325,19 @@ impl Printer<'_> {
             stage.voxels
         ));
         let given: String = blocks.iter().map(|block| format!("b{block}, ")).collect();
-        let mut shared = String::new();
-        if let Some(turned) = &stage.turned {
-            shared += "q, ";
-            for part in 0..turned.parts() {
-                let name = format!("{}_stage{}_turn{part}", kernel.name, stage.number);
-                self.line(&format!("    {name}({given}tables, q);"));
-            }
-        }
+        let (mut shared, mut f) = ("", "");
         if let Some(families) = &stage.families {
-            shared.insert_str(0, "f, ");
+            (shared, f) = ("f, ", "f, ");
             let name = format!("{}_stage{}_unknowns", kernel.name, stage.number);
             let (block, size) = (families.block.0, lanes * families.stride());
             self.line(&format!("    double f[{size}];\n    {name}(b{block}, u, tables, f);"));
+        }
+        if let Some(turned) = &stage.turned {
+            shared = "q, ";
+            for part in 0..turned.parts() {
+                let name = format!("{}_stage{}_turn{part}", kernel.name, stage.number);
+                self.line(&format!("    {name}({given}{f}tables, q);"));
+            }
         }
         for piece in 0..pieces {
             let name = format!("{}_stage{}_{piece}", kernel.name, stage.number);

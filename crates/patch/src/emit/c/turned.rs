@@ -2,18 +2,19 @@
 //!
 //! A tile of eight voxels takes the unknowns of each neighbour that it reads by shuffles ([`super::turn`]),
 //! four unknowns of eight voxels by eight loads, where gathers load each of the 32 values by itself; its
-//! results, all unknowns of voxels that lie side by side, are turned back in the same way. Stages that
-//! compute families ([`super::families`]) keep their gathers.
+//! results, all unknowns of voxels that lie side by side, are turned back in the same way. What a stage
+//! computes by vectors of unknowns ([`super::families`]) reaches the lanes in the same way.
 // Euler by rusanov, ns per voxel at p = 3, 6, 16 (Zen 4): gathers in tiles of 16 lanes 30.7, 26.9, 26.8;
 // this form 18.8, 15.5, 15.8; values sorted by direction, each voxel turned just before its use: 20.5,
 // 16.8, 17.1. CCZ4 at p = 6: by rusanov 363 to 295; by fd4, beside its families, 301 to 297, not taken.
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::families::Families;
 use super::flat::flat;
 use super::frame::written;
 use super::turn;
-use crate::emit::{Scalars, depth_first, place};
+use crate::emit::{Scalars, depth_first_until, place};
 use crate::graph::{BlockId, Coordinate, Leaf, Node, Value};
 use crate::kernel::{Kernel, Stage, Write};
 
@@ -25,6 +26,8 @@ const MOST: usize = 16;
 pub(super) struct Turned {
     /// Which vector a load finds its values in.
     vectors: HashMap<Leaf, usize>,
+    /// And a member of a family.
+    members: HashMap<Value, usize>,
     loads: Vec<Load>,
     /// Whether results are all unknowns of voxels side by side, few enough to be turned back.
     pub(super) rows: bool,
@@ -33,8 +36,9 @@ pub(super) struct Turned {
 /// Unknowns that are turned together.
 #[derive(Debug, Clone, Copy)]
 struct Load {
-    block: BlockId,
-    /// Values from a voxel's base to the first unknown.
+    /// None for a voxel's families.
+    block: Option<BlockId>,
+    /// Values from a voxel's base, or from the first of its families, to the first that is taken.
     from: i64,
     unknowns: usize,
     /// First vector.
@@ -43,13 +47,24 @@ struct Load {
 
 /// What a stage in tiles has turned: nothing where it goes by rows, or where no value is loaded by shifts
 /// along all axes.
-pub(super) fn turned(kernel: &Kernel, scalars: &Scalars, stage: &Stage) -> Option<Turned> {
+pub(super) fn turned(
+    kernel: &Kernel,
+    scalars: &Scalars,
+    stage: &Stage,
+    families: Option<&Families>,
+) -> Option<Turned> {
     let graph = &kernel.graph;
     if flat(kernel, scalars, stage).is_some() {
         return None;
     }
     let mut used: BTreeMap<(BlockId, i64), (Vec<bool>, [Coordinate; 3])> = BTreeMap::new();
-    for value in depth_first(graph, &stage.outputs()) {
+    let member = |value| families.and_then(|families| families.place(value));
+    let mut places = Vec::new();
+    for value in depth_first_until(graph, &stage.outputs(), &|value| member(value).is_some()) {
+        if let Some(place) = member(value) {
+            places.push((value, place));
+            continue;
+        }
         let Node::Leaf(Leaf::Load { block, unknown, at }) = graph.node(value) else { continue };
         let shape = &kernel.blocks[usize::from(block.0)];
         let voxel = place(shape, 0, at);
@@ -59,19 +74,35 @@ pub(super) fn turned(kernel: &Kernel, scalars: &Scalars, stage: &Stage) -> Optio
             used[usize::from(unknown)] = true;
         }
     }
-    let mut turned =
-        Turned { vectors: HashMap::new(), loads: Vec::new(), rows: rows(kernel, scalars, stage) };
+    let mut turned = Turned {
+        vectors: HashMap::new(),
+        members: HashMap::new(),
+        loads: Vec::new(),
+        rows: rows(kernel, scalars, stage),
+    };
     let mut vector = 0;
     for ((block, constant), (used, at)) in used {
         for (first, unknowns) in turn::takes(used.len(), &used) {
             let from = constant + i64::try_from(first).unwrap_or(0);
-            turned.loads.push(Load { block, from, unknowns, vector });
+            turned.loads.push(Load { block: Some(block), from, unknowns, vector });
             for (unknown, vector) in (first..first + unknowns).zip(vector..) {
                 let unknown = u16::try_from(unknown).unwrap_or(u16::MAX);
                 turned.vectors.insert(Leaf::Load { block, unknown, at }, vector);
             }
             vector += unknowns;
         }
+    }
+    if let Some(families) = families {
+        let mut used = vec![false; families.stride()];
+        places.iter().for_each(|&(_, place)| used[place] = true);
+        let mut at = vec![0; used.len()];
+        for (first, unknowns) in turn::takes(used.len(), &used) {
+            let from = i64::try_from(first).unwrap_or(0);
+            turned.loads.push(Load { block: None, from, unknowns, vector });
+            (first..first + unknowns).zip(vector..).for_each(|(place, vector)| at[place] = vector);
+            vector += unknowns;
+        }
+        turned.members = places.iter().map(|&(value, place)| (value, at[place])).collect();
     }
     (vector > 0).then_some(turned)
 }
@@ -105,21 +136,27 @@ impl Turned {
         self.vectors.get(&leaf).copied()
     }
 
+    /// Which vector holds a member of a family.
+    pub(super) fn member(&self, value: Value) -> Option<usize> {
+        self.members.get(&value).copied()
+    }
+
     /// Functions that share the turning.
     pub(super) fn parts(&self) -> usize {
         self.loads.len().div_ceil(MOST)
     }
 
     /// Calls of one of these functions, which fill its part of the array `q`; `table` names the offsets
-    /// of a block.
+    /// of a block, or of the lanes' families in `f`.
     pub(super) fn calls(
         &self,
         part: usize,
         name: &str,
-        table: &dyn Fn(BlockId) -> String,
+        table: &dyn Fn(Option<BlockId>) -> String,
     ) -> Vec<String> {
         let call = |load: &Load| {
-            let from = format!("b{} + {}", load.block.0, load.from);
+            let array = load.block.map_or_else(|| "f".into(), |block| format!("b{}", block.0));
+            let from = format!("{array} + {}", load.from);
             let to = format!("q[{}]", load.vector);
             turn::call(name, &from, &table(load.block), load.unknowns, &to)
         };
